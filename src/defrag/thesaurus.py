@@ -195,7 +195,13 @@ class Thesaurus:
         form : str, optional
             The format; default: by the suffix of the name.
 
-            - ``jsonl`` (``.jsonl``, ``.json``): objects as :meth:`of` takes them.
+            - ``jsonl`` (``.jsonl``, ``.json``): objects as :meth:`of` takes them;
+            - ``csv``, ``tsv``: tables with a header, whose columns are the keys of these
+              objects, such as ``name_de``; bars separate several values of a field. Also
+              Annif's tables (``uri,label_de,notation``) and lines (``<uri><TAB>name``);
+            - ``turtle`` (``.ttl``), ``n-triples`` (``.nt``): RDF in the terms of SKOS or of the
+              GND;
+            - ``rdf-xml`` (``.rdf``, ``.xml``): the same, for which rdflib is needed.
         language : str, default=""
             The language of names for which the file gives none.
         limits : ReadLimits, optional

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from defrag import TextVectorizer
+from defrag import TextVectorizer, Thesaurus
 from defrag.exceptions import FormatError
 from defrag.io import (
     read_groups,
@@ -26,8 +26,11 @@ from defrag.io import (
 from defrag.io.files import InputStream
 from defrag.io.npz import parse_npz
 from defrag.io.points import parse_points
+from defrag.io.thesauri import THESAURUS_FORMS
+from defrag.persistence.kinds import kind_of
 from tests.fuzz import fuzz_model_file, mutator
 from tests.helpers.model_drafts import Draft
+from tests.io.test_thesauri import formats
 from tests.oracles.text import assert_same
 from tests.oracles.words import terms_of
 
@@ -47,6 +50,7 @@ WORDS = [
     "na\u00efve na\u00efve WORDS x", "cafe\u0301 \u4e2d\u6587 \u0e2a\u0e27\u0e31",
     "\u0130a_b \U0001d400",
 ]  # fmt: skip
+THESAURI = formats().values()
 _FOLDER = tempfile.TemporaryDirectory(prefix="fuzz-")
 RUN = Path(_FOLDER.name)
 
@@ -121,6 +125,13 @@ def other_files(choice, data):
         read_svmlight(path, zero_based=choice > 127)
 
 
+def thesauri(choice, data):
+    """A thesaurus in one of the formats, whose columns a model file would hold."""
+    found = Thesaurus.read(_file(data), form=THESAURUS_FORMS[choice % len(THESAURUS_FORMS)])
+    kind = kind_of(Thesaurus)
+    assert kind.read(kind.write(found, "float32")) == found
+
+
 def model_files(_choice, data):
     """A model file, and the same with right checksums."""
     fuzz_model_file.survives(RUN / "x", data)
@@ -131,7 +142,7 @@ def model_files(_choice, data):
     fuzz_model_file.survives(RUN / "x", mended)
 
 
-READERS = (vectoriser, corpora, archives, matrices, points, other_files, model_files)
+READERS = (vectoriser, corpora, archives, matrices, points, other_files, model_files, thesauri)
 
 
 def one_input(data):
@@ -163,6 +174,8 @@ def seeds():
               b"0,2 1:0.5 4:1e-3\n0:2\n")  # fmt: skip
     yield from (bytes([5, place]) + text for place, text in enumerate(others))
     yield from (b"\6\0" + data for data in fuzz_model_file.small_models(RUN))
+    for place, text in enumerate(THESAURI):
+        yield bytes([7, place]) + text.encode()
 
 
 def _file(data):

@@ -7,20 +7,25 @@ readers here keep nothing, so that a file of a million concepts costs no more th
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from contextlib import contextmanager
+from functools import cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from defrag.exceptions import FormatError
-from defrag.io.documents import json_objects, shown
+from defrag.io.documents import counted, csv_records, json_objects, numbered_lines, shown
 from defrag.io.files import display_name, open_input, without_compression
+from defrag.io.triples import read_n_triples, read_rdf_xml, read_turtle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from defrag.io.files import InputStream, PathLike, ReadLimits
+    from defrag.io.triples import Triple
 
-ThesaurusForm: TypeAlias = Literal["jsonl"]
+ThesaurusForm: TypeAlias = Literal["jsonl", "csv", "tsv", "turtle", "n-triples", "rdf-xml"]
 """A format of thesauri."""
 
 THESAURUS_FORMS: tuple[ThesaurusForm, ...] = get_args(ThesaurusForm)
@@ -34,7 +39,10 @@ What: TypeAlias = Literal[
 Statement: TypeAlias = tuple[str, What, str, str]
 """The id of a concept, what is said of it, the value, and the language of a text or ``""``."""
 
-_BY_SUFFIX: dict[str, ThesaurusForm] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+_BY_SUFFIX: dict[str, ThesaurusForm] = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv",
+    ".ttl": "turtle", ".nt": "n-triples", ".rdf": "rdf-xml", ".xml": "rdf-xml",
+}  # fmt: skip
 
 
 @contextmanager
@@ -122,6 +130,150 @@ def clean(file: str, line: int | None, text: str) -> str:
     return unicodedata.normalize("NFC", words)
 
 
+# --- Tables: with a header, columns as the keys above, such as ``name_de``; or ``<uri><TAB>name``.
+#
+# Annif's words are understood: ``uri`` for ``id``, ``label_de`` for ``name_de``. A field of several
+# values has bars between them. Lines without a header are Annif's: a URI, a name, a notation.
+
+_COLUMNS = re.compile(
+    r"(uri|id|label|name|alternatives|description|broader|type|scheme|notation|replaced_by|"
+    r"withdrawn)(?:_([a-z]{2,3}(?:-[A-Za-z0-9]+)*))?"
+)
+_SYNONYMS = {"uri": "id", "label": "name"}
+
+
+def read_csv(stream: InputStream) -> Iterator[Statement]:
+    """Yield the statements of a comma-separated table."""
+    return _table_statements(stream, csv_records(stream))
+
+
+def read_tsv(stream: InputStream) -> Iterator[Statement]:
+    """Yield the statements of a tab-separated table, or of Annif's lines without a header."""
+    lines = ((number, line.split("\t")) for number, line in numbered_lines(stream) if line.strip())
+    first = next(lines, None)
+    if first is None or {"id", "uri"} & set(first[1]):
+        yield from _table_statements(stream, chain([first] if first else [], lines))
+        return
+    for number, fields in chain([first], lines):
+        uri = fields[0].strip().removeprefix("<").removesuffix(">")
+        if not uri or len(fields) not in {2, 3}:
+            rule = "expected <uri><TAB>name, perhaps <TAB>notation"
+            got = shown("\t".join(fields))
+            raise FormatError(stream.name, f"{rule}, got {got!r}", number)
+        item = dict(zip(("id", "name", "notation"), (uri, *fields[1:]), strict=False))
+        yield from statements_of(stream.name, number, {k: v for k, v in item.items() if v.strip()})
+
+
+def _table_statements(
+    stream: InputStream, records: Iterator[tuple[int, list[str]]]
+) -> Iterator[Statement]:
+    first, header = next(records, (1, []))
+    columns = [_COLUMNS.fullmatch(name.strip()) for name in header]
+    keys = ["" if one is None else _SYNONYMS.get(one[1], one[1]) for one in columns]
+    if "id" not in keys or "name" not in keys:
+        rule = f"must have the columns id and name, got {shown(', '.join(header)) or 'nothing'}"
+        raise FormatError(stream.name, rule, first)
+    for number, fields in records:
+        if len(fields) != len(header):
+            rule = f"{counted(len(fields), 'column')}, but the header has {len(header)}"
+            raise FormatError(stream.name, rule, number)
+        item: dict[str, Any] = {}
+        for key, column, field in zip(keys, columns, fields, strict=True):
+            if column is None or not field.strip():
+                continue
+            if key == "id":
+                item["id"] = field
+            elif key == "withdrawn":
+                item[key] = field.strip().lower() not in {"0", "false", "no"}
+            elif key in _WORDS:
+                item.setdefault(key, []).extend(_several(field))
+            else:
+                texts = item.setdefault(key, {}).setdefault(column[2] or "", [])
+                texts.extend(_several(field) if key == "alternatives" else [field])
+        yield from statements_of(stream.name, number, item)
+
+
+def _several(field: str) -> list[str]:
+    return [one for one in field.split("|") if one.strip()]
+
+
+# --- RDF: SKOS, and the ontology of the GND, whose properties have a name per kind of concept.
+
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+_DCT = "http://purl.org/dc/terms/"
+_GND = "https://d-nb.info/standards/elementset/gnd#"
+_RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_PROPERTIES: dict[str, str] = {
+    f"{_SKOS}prefLabel": "preferred",
+    f"{_SKOS}altLabel": "alternative",
+    f"{_SKOS}hiddenLabel": "alternative",
+    f"{_SKOS}definition": "description",
+    f"{_SKOS}notation": "notation",
+    f"{_SKOS}broader": "broader",
+    f"{_SKOS}narrower": "narrower",
+    f"{_SKOS}inScheme": "scheme",
+    f"{_SKOS}topConceptOf": "scheme",
+    f"{_DCT}description": "description",
+    f"{_DCT}isReplacedBy": "replaced_by",
+    f"{_GND}definition": "description",
+    f"{_GND}gndIdentifier": "notation",
+    "http://www.w3.org/2002/07/owl#deprecated": "withdrawn",
+    _RDF_TYPE: "type",
+}
+_GND_FAMILIES = {
+    "preferredName": "preferred",
+    "variantName": "alternative",
+    "broaderTerm": "broader",
+}
+_NO_CONCEPTS = {
+    f"{_SKOS}{word}" for word in ("ConceptScheme", "Collection", "OrderedCollection")
+} | {
+    "http://purl.org/iso25964/skos-thes#ConceptGroup",
+    "http://purl.org/iso25964/skos-thes#ThesaurusArray",
+}
+
+
+@cache
+def _property(predicate: str) -> str | None:
+    """Return what a predicate says of a concept, None if nothing."""
+    found = _PROPERTIES.get(predicate)
+    if found is None and predicate.startswith(_GND):
+        word = predicate.removeprefix(_GND)
+        return next((what for start, what in _GND_FAMILIES.items() if word.startswith(start)), None)
+    return found
+
+
+def _statements_of_triples(
+    read: Callable[[InputStream, Callable[[str], Any]], Iterator[Triple]], stream: InputStream
+) -> Iterator[Statement]:
+    for line, subject, predicate, value, literal, language in read(stream, _property):
+        what: Any = _property(predicate)
+        concept, text = clean(stream.name, line, subject), clean(stream.name, line, value)
+        if subject.startswith("_:") or not text or not concept:
+            continue
+        if literal != (what in _LITERAL) and what != "notation":
+            continue  # such as a definition that is a node of its own
+        if what == "type" and text == f"{_SKOS}Concept":
+            yield concept, "concept", "", ""
+        elif what == "type" and text in _NO_CONCEPTS:
+            yield concept, "other", "", ""
+        elif what == "withdrawn":
+            if text in {"true", "1"}:
+                yield concept, "withdrawn", "", ""
+        elif what == "narrower":
+            yield text, "broader", concept, ""
+        else:
+            yield concept, what, text, language.lower()
+
+
+_LITERAL = {"preferred", "alternative", "description", "withdrawn"}
+
+
 _READERS: dict[ThesaurusForm, Callable[[InputStream], Iterator[Statement]]] = {
-    "jsonl": read_json_lines
+    "jsonl": read_json_lines,
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "turtle": partial(_statements_of_triples, read_turtle),
+    "n-triples": partial(_statements_of_triples, read_n_triples),
+    "rdf-xml": partial(_statements_of_triples, read_rdf_xml),
 }
