@@ -39,6 +39,7 @@ PRINTS = {
     "smaller_files": r"int8, without weights below 0\.2: [23]\.\d MB, P@1 6[78]",
     "suggest_subjects": r"0\.\d+  libgtk-3-0t64",
     "tag_tickets": r"\ncannot sign in and the printer jams,login;printer\nhello,\n",
+    "texts_in_scikit_learn": r"f1_micro: 0\.7(?s:.*)best: (?s:.*)Stacking\w+: accuracy 0\.[67]",
     "threshold": r"chosen threshold 0\.\d+: precision 0\.(8[89]|9)",
     "train_in_parts": r"ended with \[0, 0\]\n\d parts give .*: True",
     "train_on_ray": r"same scores as on one machine: True",

@@ -180,7 +180,7 @@ def test_evaluate_compares_names_and_json_with_matrix(folder):
         ("docs.jsonl p.names", "p.names: 2 points, but docs.jsonl has 24"),
         ("docs.jsonl p.names --train train.txt", "train.txt: is a matrix, but docs.jsonl has lab"),
         ("train.txt p.ids --train docs.jsonl", "docs.jsonl: has label names, but train.txt is"),
-        ("bare.jsonl p.names", "bare.jsonl: has no labels: no key 'labels'"),
+        ("bare.jsonl p.names", "bare.jsonl:1: has no labels: no 'labels'"),
     ):
         check_refusal(folder, f"evaluate {command} --k 1", message)
 
@@ -337,8 +337,7 @@ def test_characters_replace_words_and_help_lists_flags(folder):
     ("line", "message"),
     [
         ("train X.txt m --from lines", "X.txt: has no labels"),
-        ("train docs.csv m", "docs.csv:1: no column 'text' in the header"),
-        ("train docs.csv m --text-column body", "docs.csv: has no labels"),
+        ("train docs.csv m", "docs.csv:1: no 'text', or 'title' and 'content'"),
         (
             f"train docs.csv m {TABLE[:-20]}",
             "docs.csv:6: labels '.*;.*' may be several: give --lab",
@@ -357,7 +356,7 @@ def test_characters_replace_words_and_help_lists_flags(folder):
         ("train X.txt m", "--from FORMAT, one of jsonl, csv, tsv, annif, fasttext, pecos, lib"),
         (
             "train nolabel.csv m",
-            "nolabel.csv: has no labels: .* among id, text, tags: give --labels-",
+            "nolabel.csv:1: has no labels: .* among id, text, topics: give --labels-",
         ),
         (
             "train pair m",
@@ -372,7 +371,7 @@ def test_wrong_formats_are_refused(folder, line, message):
     run_well("train", "train.txt", "matrix.safetensors")
     (folder / "pecos.txt").write_text((folder / "pecos.tsv").read_text())
     (folder / "table.data").write_text("text,labels\nx,y\n")
-    (folder / "nolabel.csv").write_text("id,text,tags\n1,x,y\n")
+    (folder / "nolabel.csv").write_text("id,text,topics\n1,x,y\n")
     (folder / "empty").mkdir()
     (folder / "pair").mkdir()
     for name in ("X.txt", "Y.txt"):
@@ -386,7 +385,7 @@ def test_wrong_formats_are_refused(folder, line, message):
     ("line", "message"),
     [
         ("train bad.jsonl m", "bad.jsonl:2: 'text' must be a string, got 3"),
-        ("train bare.jsonl m", "bare.jsonl: has no labels"),
+        ("train bare.jsonl m", "bare.jsonl:1: has no labels"),
         ("train none.jsonl m --min-df 1", "Y must have at least one label"),
         ("train docs m", "docs: looks like texts: .* with --from jsonl"),
         ("train docs.jsonl m --from xmc", "docs.jsonl: looks like texts"),

@@ -38,13 +38,14 @@ FORMS = ("jsonl", "csv", "tsv", "annif", "fasttext", "pecos", "libmultilabel", "
 SEPARATORS = (None, "space", "none", ",", "; ")
 CORPORA = [
     b'{"text": "a b\\n", "labels": ["x", "y"]}\n{"title": "t", "content": "c", "labels": []}\n',
-    b'text,labels\n"a ""b"", c",x;y\r\nd,z\n',
-    b"text\tlabels\nquick sort\ta b\n",
+    b'sep=;\ntext;labels\n"a ""b"", c";x,y\r\nd;z\n',
+    b'text\tlabels\n"quick\nsort"\ta b\n5" disk\tc\n',
     b"quick sort\t<http://a/1> <http://a/2>\n",
     b"__label__a __label__b quick sort\n",
     b"0,3\tquick sort\n1::0.5\tother\n",
     b"id1\ta b\tquick sort\n",
     b"quick sort\n\nother\n",
+    b'[{"text": "a", "label": {"id": 3}},\n {"text": null, "tags": [null, 2, "x"]}]\n',
 ]
 WORDS = [
     "na\u00efve na\u00efve WORDS x", "cafe\u0301 \u4e2d\u6587 \u0e2a\u0e27\u0e31",
@@ -88,8 +89,8 @@ def vectoriser(choice, data):
 def corpora(choice, data):
     """A file of texts in one of the formats."""
     form, separator = FORMS[choice % 8], SEPARATORS[(choice >> 3) % 5]
-    path = _file(data)
-    texts, labels = read_texts(path, form=form, label_separator=separator)
+    path, encoding = _file(data), (None, "utf-16", "cp1252", None)[choice >> 6]
+    texts, labels = read_texts(path, form=form, label_separator=separator, encoding=encoding)
     assert all(isinstance(text, str) for text in texts)
     assert labels is None or len(labels) == len(texts)
 

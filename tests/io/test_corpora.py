@@ -63,12 +63,82 @@ ARCHIVE = gzip.compress(b"body,tags\nquick sort,sorting files\nsparse matrix,alg
          {"text_column": "body", "labels_column": "tags", "label_separator": ";"}),
         ("a.tsv", "7\tsorting,files\tquick sort\n8\talgebra\tsparse matrix\n",
          {"label_separator": ","}),
+        ("a.csv", "Text;Labels\r\nquick sort;sorting, files\r\nsparse matrix;algebra\r\n",
+         {"label_separator": ","}),
+        ("a.csv", 'sep=;\ntext;tags\n"quick sort";"sorting|files"\nsparse matrix;algebra\n',
+         {"label_separator": "|"}),
+        ("a.csv", "text\tlabel\nquick sort\tsorting files\nsparse matrix\talgebra\n",
+         {"label_separator": "space"}),
+        ("a.csv", "text*labels\nquick sort*sorting files\nsparse matrix*algebra\n",
+         {"label_separator": "space", "delimiter": "*"}),
+        ("a.tsv", "text\tlabels\nquick sort\tsorting,files\nsparse matrix\talgebra\n".encode(
+            "utf-16"), {"label_separator": ","}),
+        ("a.csv", "größe;text;labels\n1;quick sort;sorting,files\n2;sparse matrix;algebra".encode(
+            "latin-1"), {"label_separator": ",", "encoding": "latin-1"}),
+        ("a.tsv", '"text"\tlabels\n"quick sort"\t"sorting\nfiles"\nsparse matrix\talgebra\n',
+         {"label_separator": "space"}),
+        ("a.json", ('\ufeff[\n {"text": "quick sort", "labels": [{"name": "sorting", "id": 4}, '
+                    '{"id": "files"}]},\n\n{"text": "sparse matrix", "label": "algebra"}]\n'), {}),
+        ("a.jsonl", ('{"text": "quick sort", "tags": [1, 0, null]}\n'
+                     '{"text": "sparse matrix", "label": 2}\n'),
+         {"label_names": ["files", "sorting", "algebra"]}),
     ],
 )  # fmt: skip
 def test_every_format_is_read(tmp_path, name, content, options):
     found = read_texts(write(tmp_path / name, content), **options)
     assert found.texts == TEXTS
     assert found.labels == LABELS
+
+
+def test_quotes_of_a_tsv_file_are_part_of_texts_unless_they_enclose_them(tmp_path):
+    texts = ['5" disk', '"Stop" he said', 'half "quoted', "plain", "a\nb"]
+    lines = [*texts[:-1], '"a\nb"']
+    path = write(tmp_path / "a.tsv", "\n".join(["text\tn", *(f"{line}\t1" for line in lines)]))
+    assert read_texts(path).texts == texts
+
+
+def test_null_is_no_label(tmp_path):
+    rows = '[{"text": "x", "label": null}, {"text": null, "label": 3.0}]'
+    assert read_texts(write(tmp_path / "a.json", rows)) == (["x", ""], [[], ["3"]])
+
+
+class Frame(dict):
+    """What data frames have in common: columns by name."""
+
+    columns = property(list)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "datasets", "any"])
+def test_data_frames_are_read(kind):
+    columns = {"text": TEXTS, "tags": LABELS}
+    numbers = {"title": ["quick", None], "content": ["sort", "x"], "label": [1, None]}
+    make = Frame
+    if kind != "any":
+        module = pytest.importorskip(kind)
+        make = {"pyarrow": "table", "datasets": "Dataset"}.get(kind, "DataFrame")
+        make = getattr(module, make)
+        make = make.from_dict if kind == "datasets" else make
+    assert read_texts(make(columns)) == (TEXTS, LABELS)
+    assert read_texts(make(numbers)) == (["quick\nsort", "\nx"], [["1"], []])
+    named = read_texts(make(numbers), label_names=["no", "yes"])
+    assert named.labels == [["yes"], []]
+    with pytest.raises(FormatError, match=r"^the .*: no 'text', or .* among body: give --text-col"):
+        read_texts(make({"body": ["x"]}))
+    with pytest.raises(ValueError, match="path must be a path or a data frame, got int"):
+        read_texts(3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delimiter": ";;"}, "the delimiter must be one character or tab, got ';;'"),
+        ({"encoding": "nothing"}, "the encoding must be an encoding that Python knows"),
+        ({"encoding": "hex"}, "such as utf-8, cp1252 or latin-1, got 'hex'"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        CorpusOptions(**options)
 
 
 def test_label_numbers_are_names_by_default(tmp_path):
@@ -117,20 +187,29 @@ def test_folders_of_annif_are_read(tmp_path):
     [
         ("a.csv", "text,labels\na,b\nc\n", {}, r"a\.csv:3: 1 column, but the header has 2"),
         ("a.csv", 'text,labels\n"a\nb",x\nc', {}, r"a\.csv:4: 1 column, but the header has 2"),
-        ("a.csv", "body,labels\na,b\n", {}, r"a\.csv:1: no column 'text' in .*: give --text-col"),
-        ("a.csv", '"a\nb\x1b",c\nd,e\n', {}, r"a\.csv:1: .* in the header \(a\\nb\\x1b, c\)"),
-        ("a.csv", "text,labels\na,b\n", {"labels_column": "x"}, r"a\.csv:1: no column 'x' in the"),
+        ("a.csv", "body,labels\na,b\n", {}, r"a\.csv:1: no 'text', or .*: give --text-col"),
+        ("a.csv", '"a\nb\x1b",c\nd,e\n', {}, r"a\.csv:1: .* among a\\nb\\x1b, c: "),
+        ("a.csv", "text,labels\na,b\n", {"labels_column": "x"}, r"a\.csv:1: no 'x' among text, l"),
         ("a.csv", "text,text\na,b\n", {}, r"a\.csv:1: the header has 'text' more than once"),
         ("a.csv", "text,labels\na,b;c\n", {}, r"a\.csv:2: labels 'b;c' may be several: give --l"),
         ("a.csv", "text,labels\na,b c\n", {}, r"a\.csv:2: labels 'b c' may .* --label-sep.* space"),
         ("a.tsv", "text\tlabels\na\tb c\n", {}, r"a\.tsv:2: labels 'b c' may be several: give"),
         ("a.jsonl", '{"text": "a", "labels": "b,c"}', {}, r"a\.jsonl:1: .* ',', .* list of names"),
         ("a.jsonl", '{"text": "a", "labels": "b c"}', {}, r"a\.jsonl:1: .* 'b c' may be several"),
-        ("a.jsonl", '{"body": "a"}', {"text_column": "x"}, r"a\.jsonl:1: expected 'x' among body"),
-        ("a.jsonl", '{"text": "a"}', {"labels_column": "x"}, r"a\.jsonl:1: no key 'x' among text"),
+        ("a.jsonl", '{"body": "a"}', {"text_column": "x"}, r"a\.jsonl:1: no 'x' among body"),
+        ("a.jsonl", '{"text": "a"}', {"labels_column": "x"}, r"a\.jsonl:1: no 'x' among text"),
         ("a.csv", 'text,labels\n"a,b\n', {}, r"a\.csv:2: a quoted field is not closed"),
-        ("a.csv", 'text,labels\na"b",c\n', {}, r"a\.csv:2: a quote inside an unquoted field"),
-        ("a.csv", 'text,labels\n"a"b,c\n', {}, r"a\.csv:2: a quote inside an unquoted field"),
+        ("a.csv", 'text,labels\n"a"b,c\n', {}, r"a\.csv:2: a quote inside a quoted field must be"),
+        ("a.tsv", 'text\tlabels\n"a\n', {}, r"a\.tsv:2: a quoted field is not closed"),
+        ("a.tsv", "text\tlabels\na\n", {}, r"a\.tsv:2: 1 column, .* has 2: give --delimiter"),
+        ("a.json", '[{"text": "a"}', {}, r"a\.json:1: expected ',' or ']' after an object"),
+        ("a.json", '[{"text": "a"},\n 3]', {}, r"a\.json:2: expected a JSON object, got 3"),
+        ("a.json", "[] x", {}, r"a\.json:1: expected nothing after the JSON array"),
+        ("a.csv", "größe,text\n".encode("latin-1"), {}, "UTF-8 .*: give --encoding latin-1$"),
+        ("a.csv", "preis €,text\n".encode("cp1252"), {}, "invalid UTF-8 at byte 6 of the line$"),
+        ("a.csv", "“größe”,text\n".encode("cp1252"), {}, "UTF-8 .*: give --encoding cp1252$"),
+        ("a.csv", b"\xff\xfea", {}, r"a\.csv: invalid utf-16: truncated data: give --encoding"),
+        ("a.csv", b"\x10\1\0\0\0\0\0\0{", {}, r"a\.csv: is a model file, not data"),
         ("a.csv", "text,subject_uris\na,<>\n", {}, r"a\.csv:2: an empty URI in <>"),
         ("a.csv", "", {}, r"a\.csv: has no texts"),
         ("a.csv", "text,labels\n", {}, r"a\.csv: has no texts"),
@@ -220,14 +299,14 @@ def test_ignored_labels_are_not_checked(tmp_path, form, content):
     [
         (
             "a.csv",
-            "id,text,tags\n1,x,y\n",
-            "column 'labels' or 'subject_uris' among id, text, tags",
+            "id,text,topics\n1,x,y\n",
+            "'labels' among id, text, topics",
         ),
-        ("a.jsonl", '{"text": "x", "tags": []}', "key 'labels', .* among text, tags"),
+        ("a.jsonl", '{"text": "x", "topics": []}', "'labels' among text, topics"),
     ],
 )
 def test_missing_label_column_is_refused(tmp_path, name, content, message):
-    expected = rf"{name}: has no labels: no {message}: give --labels-column"
+    expected = rf"{name}:1: has no labels: no {message}: give --labels-column"
     with (
         open_corpus(
             write(tmp_path / name, content), None, CorpusOptions(labels="required")

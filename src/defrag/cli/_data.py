@@ -55,9 +55,9 @@ _AT_SPACES = ("libmultilabel", "lines")
 
 # Formats whose labels are in another file, and whose labels may be numbers.
 _WITH_LABEL_FILE = ("lines",)
-_WITH_NUMBERS = ("jsonl", "pecos", "tsv")
+_WITH_NUMBERS = ("jsonl", "pecos", "tsv", "parquet")
 
-COLUMN_FLAGS = ("text_column", "labels_column", "label_separator")
+COLUMN_FLAGS = ("text_column", "labels_column", "label_separator", "delimiter")
 """Flags for reading tables of texts."""
 
 
@@ -131,7 +131,7 @@ class Reading(MatrixReading):
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="Column or key of the labels; default: labels, or subject_uris.",
+            help="Column or key of the labels; default: labels, label, tags or subjects.",
             rich_help_panel="Texts",
         ),
     ] = None
@@ -144,10 +144,28 @@ class Reading(MatrixReading):
         ),
     ] = None
 
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Character between fields, or tab; default: what the header of a csv file shows.",
+            rich_help_panel="Texts",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Encoding of texts without a byte order mark, such as latin-1; default: utf-8.",
+            rich_help_panel="Texts",
+        ),
+    ] = None
+
     @property
     def options(self) -> CorpusOptions:
         """How tables of texts are read."""
-        return CorpusOptions(self.text_column, self.labels_column, self.label_separator)
+        columns = self.text_column, self.labels_column, self.label_separator
+        return CorpusOptions(*columns, delimiter=self.delimiter, encoding=self.encoding)
 
     def texts_form(self, path: str) -> CorpusForm | None:
         """Return the format of a file of texts by the flag or the file name; None for matrices.
@@ -160,6 +178,7 @@ class Reading(MatrixReading):
         found = text_form(path, self.form)
         if found is None:
             self.refuse_columns("without texts")
+            refuse_flags("without texts", {"--encoding": self.encoding})
         elif found in _WITHOUT_COLUMNS:
             ignored = ("label_separator",) if found in _AT_SPACES else ()
             self.refuse_columns(f"with texts in the format {found}", ignored)

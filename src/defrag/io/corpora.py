@@ -11,17 +11,19 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from defrag.exceptions import FormatError
 from defrag.io.documents import (
     PECOS_LABEL,
     CorpusOptions,
+    in_utf8,
     is_folder,
     read_annif,
     read_csv,
     read_fasttext,
     read_folder,
+    read_frame,
     read_json_lines,
     read_libmultilabel,
     read_lines,
@@ -67,6 +69,7 @@ _BY_SUFFIX: dict[str, CorpusForm] = {
 
 _BY_FIRST_CHARACTERS: dict[str, CorpusForm] = {
     "{": "jsonl",
+    "[": "jsonl",
     "__label__": "fasttext",
     "PAR1": "parquet",
 }
@@ -87,7 +90,7 @@ class LabelledTexts(NamedTuple):
 
 
 def read_texts(
-    path: PathLike,
+    path: Any,
     *,
     form: CorpusForm | None = None,
     labels_path: PathLike | None = None,
@@ -95,21 +98,25 @@ def read_texts(
     labels_column: str | None = None,
     label_separator: str | None = None,
     label_names: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
     limits: ReadLimits | None = None,
 ) -> LabelledTexts:
     r"""Read texts and the names of their labels.
 
     Parameters
     ----------
-    path : path
-        The file, encoded as UTF-8; may be compressed, ``-`` is standard input. Or a folder in
-        Annif's format: ``x.txt`` with ``x.tsv`` or ``x.key`` for each text.
+    path : path, or data frame
+        The file; may be compressed, ``-`` is standard input. Or a folder in Annif's format:
+        ``x.txt`` with ``x.tsv`` or ``x.key`` for each text. Or a data frame of pandas, polars,
+        pyarrow or ``datasets`` with the columns of a table.
     form : str, optional
         The format; default: by the suffix of the name.
 
-        - ``jsonl`` (``.jsonl``, ``.json``): objects with a ``text``, or a ``title`` and a
-          ``content``, which are joined by a line feed, and ``labels``, a list of names;
-        - ``csv``, ``tsv``: tables with a header;
+        - ``jsonl`` (``.jsonl``, ``.json``): objects, one per line or in an array, with a
+          ``text``, or a ``title`` and a ``content``, which are joined by a line feed, and
+          ``labels``: names, numbers, objects with a ``name`` or ``id``, or null for none;
+        - ``csv``, ``tsv``: tables with a header, as spreadsheets write them;
         - ``annif``: ``text<TAB><uri> <uri>``;
         - ``fasttext`` (``.ft``): ``__label__a __label__b text``;
         - ``pecos``: ``0,3<TAB>text``;
@@ -123,8 +130,9 @@ def read_texts(
     labels_path : path, optional
         The labels of ``lines``: names separated by spaces, one line per text.
     text_column, labels_column : str, optional
-        The columns of a table, or the keys of JSON lines; default: ``text`` (or ``title`` and
-        ``content``), and ``labels`` (or ``subject_uris``) if there is one.
+        The columns of a table, or the keys of JSON objects; default: ``text`` (or ``title``
+        and ``content``), and the first of ``labels``, ``label``, ``tags``, ``subjects``,
+        ``subject_uris`` and ``target_ind`` if there is one.
     label_separator : str, optional
         Separator of labels that are written as one string: some characters, ``"space"``, or
         ``"none"`` if each string is one label. Without it, a string in a table or in JSON lines
@@ -132,8 +140,13 @@ def read_texts(
         error. It replaces the spaces of ``lines`` and ``libmultilabel``; without it, a name
         with a comma, a semicolon or a bar is a warning there.
     label_names : sequence of str, optional
-        The names of labels that are numbers (``pecos``, ``target_ind`` of JSON lines); default:
-        the numbers.
+        The names of labels that are numbers; default: the numbers, or the names that a data
+        set of ``datasets`` has for them.
+    delimiter : str, optional
+        The character between the fields of a table, or ``"tab"``; default: what the header of a
+        csv file shows.
+    encoding : str, optional
+        The encoding of a file without a byte order mark; default: UTF-8.
     limits : ReadLimits, optional
         Limits on the cost of reading.
 
@@ -161,7 +174,13 @@ def read_texts(
     >>> read_texts(path)
     LabelledTexts(texts=['quick sort'], labels=[['sorting']])
     """
-    options = CorpusOptions(text_column, labels_column, label_separator, labels_path, label_names)
+    columns = text_column, labels_column, label_separator
+    options = CorpusOptions(*columns, labels_path, label_names, "optional", delimiter, encoding)
+    if not isinstance(path, (str, os.PathLike)):
+        if not hasattr(path, "columns") and not hasattr(path, "column_names"):
+            raise ValueError(f"path must be a path or a data frame, got {type(path).__name__}")
+        name = f"the {type(path).__name__}"
+        return collect_texts(Corpus(name, "parquet", read_frame(path, options)))
     with open_corpus(path, form, options, limits) as corpus:
         return collect_texts(corpus)
 
@@ -248,7 +267,8 @@ def open_corpus(
     if form == "parquet":
         yield Corpus(display_name(path), form, read_parquet(Path(path), options))
         return
-    with open_input(path, limits) as stream:
+    with open_input(path, limits) as given:
+        stream = in_utf8(given, options.encoding)
         if form == "tsv":
             form = _form_with_tabs(stream, options)
         yield Corpus(stream.name, form, _READERS[form](stream, options))
@@ -266,19 +286,23 @@ def likely_forms(stream: InputStream) -> list[CorpusForm]:
         if lines[0].lstrip().startswith(start):
             return [form]
     rows = [line.split("\t") for line in lines]
-    if len(rows[0]) > 1 and _TEXT_COLUMNS & set(rows[0]):
+    if len(rows[0]) > 1 and _is_header(rows[0]):
         return ["tsv"]
-    header = [field.strip('"') for field in lines[0].split(",")]
-    if len(header) > 1 and _TEXT_COLUMNS & set(header):
+    header = re.split("[,;|]", lines[0])
+    if len(header) > 1 and _is_header(header):
         return ["csv"]
     return _forms_with_tabs(rows)
+
+
+def _is_header(fields: list[str]) -> bool:
+    return any(field.strip(' "').casefold() in _TEXT_COLUMNS for field in fields)
 
 
 def _form_with_tabs(stream: InputStream, options: CorpusOptions) -> CorpusForm:
     """Return the format of a tab-separated file; the stream is not advanced."""
     rows = [line.split("\t") for line in _first_lines(stream)]
     named = options.text_column is not None or options.labels_column is not None
-    if named or not rows or _TEXT_COLUMNS & set(rows[0]):
+    if named or not rows or _is_header(rows[0]):
         return "tsv"
     looks = _forms_with_tabs(rows)
     if len(looks) != 1:

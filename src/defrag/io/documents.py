@@ -6,23 +6,30 @@ leave to the options what a file does not show: which column is the text, what s
 
 from __future__ import annotations
 
+import codecs
+import csv
+import itertools
 import json
+import math
 import re
+import sys
 import warnings
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from defrag._progress import escaped
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io.files import open_input
+from defrag.io.files import InputStream, open_input
 from defrag.io.parquet import read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from defrag.io.files import InputStream, PathLike, ReadLimits
+    from defrag.io.files import PathLike, ReadLimits
 
 
 class Document(NamedTuple):
@@ -48,10 +55,10 @@ class CorpusOptions:
     Raises
     ------
     ValueError
-        If the separator is empty.
+        If the separator is empty, or the delimiter or the encoding is none.
     """
 
-    # Names of the columns of a table, or keys of JSON lines.
+    # Names of the columns of a table, or keys of JSON objects.
     text_column: str | None = None
     labels_column: str | None = None
     # Separator of labels that are written as one string; ``"space"`` for any white space,
@@ -63,8 +70,27 @@ class CorpusOptions:
     label_names: Sequence[str] | None = None
     # Whether a corpus may have no labels, and whether they are read at all.
     labels: Literal["optional", "required", "ignored"] = "optional"
+    # The character between the fields of a table, or ``"tab"``.
+    delimiter: str | None = None
+    # The encoding of a file without a byte order mark; default: UTF-8.
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
+        if (
+            self.delimiter is not None
+            and self.delimiter != "tab"
+            and (len(self.delimiter) != 1 or self.delimiter in '"\r\n')
+        ):
+            got = repr(self.delimiter)
+            raise ValueError(f"the delimiter must be one character or tab, got {got}")
+        if self.encoding is not None:
+            try:
+                b"0".decode(self.encoding)
+            except UnicodeError:
+                pass
+            except LookupError:
+                rule = "an encoding that Python knows, such as utf-8, cp1252 or latin-1"
+                raise ValueError(f"the encoding must be {rule}, got {self.encoding!r}") from None
         if self.label_separator == "":
             raise ValueError("the label separator must not be empty: give space for white space")
 
@@ -78,6 +104,118 @@ class CorpusOptions:
         return self.label_names[int(label)]
 
 
+# --- Which columns or keys have texts and labels, and what a label is, for all formats with names:
+# tables, JSON, Parquet, data frames. A null text is empty, a null label is none.
+
+TEXT_KEY = "text"
+PART_KEYS = ("title", "content")
+"""Joined by a line feed if there is no text."""
+
+LABEL_KEYS = ("labels", "label", "tags", "subjects", "subject_uris", "target_ind")
+"""The first that occurs is used."""
+
+_NAME_KEYS = ("uri", "name", "id")
+"""Keys of the name in an object that is a label."""
+
+_LABEL_RULE = "a non-empty name, a number >= 0, an object with a name or id, or a list of these"
+
+
+def text_columns(columns: Iterable[str], options: CorpusOptions) -> list[str]:
+    """Return the columns or keys whose values make the text; ValueError if there are none."""
+    known = list(columns)
+    if options.text_column is not None:
+        return [_given_column(known, options.text_column)]
+    found = _places(known, (TEXT_KEY,)) or _places(known, PART_KEYS)
+    if not found:
+        raise ValueError(
+            f"no 'text', or 'title' and 'content', among {shown(', '.join(known))}: give "
+            "--text-column"
+        )
+    return found
+
+
+def label_column(columns: Iterable[str], options: CorpusOptions) -> str | None:
+    """Return the column or key of the labels, None if there is none; ValueError if it must be."""
+    if options.labels == "ignored":
+        return None
+    known = list(columns)
+    if options.labels_column is not None:
+        return _given_column(known, options.labels_column)
+    found = _places(known, LABEL_KEYS)
+    if not found and options.labels == "required":
+        raise ValueError(no_labels("'labels'", known))
+    return found[0] if found else None
+
+
+def _given_column(columns: list[str], column: str) -> str:
+    if column not in columns:
+        raise ValueError(f"no {column!r} among {shown(', '.join(columns))}")
+    return column
+
+
+def _places(columns: list[str], keys: Sequence[str]) -> list[str]:
+    """Return the columns with these names, in their order; headers may be in capitals."""
+    exact = [key for key in keys if key in columns]
+    if exact:
+        return exact
+    plain = {column.strip().casefold(): column for column in reversed(columns)}
+    return [plain[key] for key in keys if key in plain]
+
+
+def text_of(key: str, value: Any) -> str:
+    """Return the text of a cell; ValueError if it is none."""
+    if isinstance(value, str):
+        return value
+    if is_null(value):
+        return ""
+    raise ValueError(f"{key!r} must be a string, got {shown(_plain(value))}: give --text-column")
+
+
+def labels_of(
+    key: str, value: Any, split: Callable[[str], list[str]], number: Callable[[str], str]
+) -> list[str]:
+    """Return the names of the labels in a cell; ValueError if it has anything else.
+
+    ``split`` returns the labels in a string, ``number`` the name of a label that is a number.
+
+    Examples
+    --------
+    >>> labels_of("tags", [{"id": 7, "name": "heat"}, 3, "x y", None], str.split, str)
+    ['heat', '3', 'x y']
+    """
+    if isinstance(value, str):
+        return split(value)
+    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+        value = value.tolist() if hasattr(value, "tolist") else value
+    labels = []
+    for one in value if isinstance(value, (list, tuple)) else (value,):
+        given = next((one[k] for k in _NAME_KEYS if k in one), one) if type(one) is dict else one
+        if isinstance(given, float) and given.is_integer():
+            given = int(given)  # a column of numbers with gaps
+        if isinstance(given, str) and given:
+            labels.append(given)
+        elif isinstance(given, int) and not isinstance(given, bool) and given >= 0:
+            labels.append(number(str(given)))
+        elif not is_null(given) or given is not one:
+            got = shown(_plain(value))
+            raise ValueError(f"{key!r} must be {_LABEL_RULE}, got {got}: give --labels-column")
+    return labels
+
+
+def is_null(value: Any) -> bool:
+    """Return whether a cell is empty: None, NaN, or what pandas has for them."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}
+
+
+def _plain(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError):
+        return str(value)
+
+
 # --- Formats with one text per line: Annif, fastText, PECOS, LibMultiLabel and plain texts.
 #
 # =============  =============================================================
@@ -89,6 +227,7 @@ class CorpusOptions:
 # =============  =============================================================
 
 _PREFIX = "__label__"
+_JSON_BLANK = re.compile(r"[ \t\n\r]*")
 PECOS_LABEL = re.compile(r"([0-9]+)(?:::([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?))?")
 """A label of PECOS: its number and, optionally, its relevance."""
 
@@ -172,7 +311,8 @@ def read_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Document
     if options.labels_path is None or options.labels == "ignored":
         yield from (Document(number, line, None) for number, line in numbered_lines(stream))
         return
-    with open_input(options.labels_path, stream.limits) as labels:
+    with open_input(options.labels_path, stream.limits) as given:
+        labels = in_utf8(given, options.encoding)
         split = space_splitter(options, labels.name)
         others = numbered_lines(labels)
         number = 0
@@ -188,24 +328,20 @@ def read_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Document
 
 # --- Tables with a header: comma-separated (csv) or tab-separated (tsv).
 #
-# The columns ``text`` (or ``title`` and ``content``) and ``labels`` are read, or Annif's
-# ``subject_uris``, or those named by the options. In a csv file a field may be quoted, as in RFC
-# 4180; in a tsv file a quote is an ordinary character.
+# A csv file has the delimiter that its header shows, as Excel writes it. In both a field may be
+# quoted; in a tsv file, a quote that does not enclose a whole field is an ordinary character.
 
-_QUOTED = re.compile(r'"([^"]*(?:""[^"]*)*)"(?=,|\Z)')
-_PLAIN = re.compile(r"[^,]*")
-_URI_COLUMN = "subject_uris"
+_DELIMITERS = ",;\t|"
 
 
 def read_csv(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
     """Yield the documents of a comma-separated table."""
-    return _table_documents(stream, options, csv_records(stream))
+    return _table_documents(stream, options, csv_records(stream, options))
 
 
 def read_tsv(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
     """Yield the documents of a tab-separated table."""
-    records = ((number, line.split("\t")) for number, line in numbered_lines(stream) if line)
-    return _table_documents(stream, options, records)
+    return _table_documents(stream, options, _tsv_records(stream, _delimiter(options) or "\t"))
 
 
 def _table_documents(
@@ -215,292 +351,258 @@ def _table_documents(
     if first is None:
         return
     number, header = first
-    texts = _places_of_texts(stream.name, number, header, options)
-    labels = _place_of_labels(stream.name, number, header, options)
-    uris = labels is not None and header[labels] == _URI_COLUMN and options.label_separator is None
+    column, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise FormatError(stream.name, f"the header has '{shown(column)}' more than once", number)
+    try:
+        texts = [header.index(column) for column in text_columns(header, options)]
+        of_labels = label_column(header, options)
+    except ValueError as error:
+        raise FormatError(stream.name, str(error), number) from None
+    uris = of_labels == "subject_uris" and options.label_separator is None
     split = split_uris if uris else label_splitter(options)
+    place = None if of_labels is None else header.index(of_labels)
     for line, fields in records:
         if len(fields) != len(header):
             rule = f"{counted(len(fields), 'column')}, but the header has {len(header)}"
-            raise FormatError(stream.name, rule, line)
+            raise FormatError(stream.name, f"{rule}: give --delimiter or --from", line)
         text = "\n".join(fields[column] for column in texts)
         try:
-            names = None if labels is None else split(fields[labels])
+            names = None if place is None else split(fields[place])
         except ValueError as error:
             raise FormatError(stream.name, str(error), line) from None
         yield Document(line, text, names)
 
 
-def _places_of_texts(name: str, line: int, header: list[str], options: CorpusOptions) -> list[int]:
-    column, count = Counter(header).most_common(1)[0]
-    if count > 1:
-        raise FormatError(name, f"the header has '{shown(column)}' more than once", line)
-    if options.text_column is not None:
-        return [_column(name, line, header, options.text_column)]
-    if "text" in header:
-        return [header.index("text")]
-    found = [header.index(column) for column in ("title", "content") if column in header]
-    if not found:
-        columns = shown(", ".join(header))
-        rule = f"no column 'text' in the header ({columns}): give --text-column"
-        raise FormatError(name, rule, line)
-    return found
+def _delimiter(options: CorpusOptions) -> str | None:
+    return "\t" if options.delimiter == "tab" else options.delimiter
 
 
-def _place_of_labels(name: str, line: int, header: list[str], options: CorpusOptions) -> int | None:
-    if options.labels == "ignored":
-        return None
-    if options.labels_column is not None:
-        return _column(name, line, header, options.labels_column)
-    found = next(
-        (header.index(column) for column in ("labels", _URI_COLUMN) if column in header), None
-    )
-    if found is None and options.labels == "required":
-        raise FormatError(name, no_labels(f"column 'labels' or {_URI_COLUMN!r}", header))
-    return found
+def _shown_delimiter(header: str, options: CorpusOptions) -> str:
+    """Return the delimiter of a header: that with known columns, or the most frequent one."""
+    for known in _DELIMITERS:
+        columns = [column.strip(' "') for column in header.split(known)]
+        with suppress(ValueError):
+            if len(columns) > 1 and text_columns(columns, options):
+                return known
+    return max(_DELIMITERS, key=header.count)
 
 
-def _column(name: str, line: int, header: list[str], column: str) -> int:
-    if column not in header:
-        columns = shown(", ".join(header))
-        raise FormatError(name, f"no column {column!r} in the header ({columns})", line)
-    return header.index(column)
+def csv_records(
+    stream: InputStream, options: CorpusOptions | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records of a comma-separated file with the numbers of their first lines.
+
+    The delimiter is the given one, that of a first line ``sep=;`` as Excel reads it, or the one
+    that the header shows.
+    """
+    options = options or CorpusOptions()
+    lines = numbered_lines(stream)
+    number, header = next(lines, (0, ""))
+    delimiter = _delimiter(options)
+    if re.fullmatch("sep=.", header):
+        delimiter = delimiter or header[-1]
+        number, header = next(lines, (0, ""))
+    last = number - 1
+
+    def rest() -> Iterator[str]:
+        nonlocal last
+        for place, line in itertools.chain([(number, header)] if number else [], lines):
+            last = place
+            yield line + "\n"
+
+    csv.field_size_limit(sys.maxsize)  # texts may be long; lines are limited by the reader
+    delimiter = delimiter or _shown_delimiter(header, options)
+    records = csv.reader(rest(), delimiter=delimiter, strict=True)
+    while True:
+        first = last + 1
+        try:
+            fields = next(records, None)
+        except csv.Error as error:
+            raise FormatError(stream.name, _quoting_rule(str(error)), first) from None
+        if fields is None:
+            return
+        if fields:
+            yield first, fields
 
 
-def csv_records(stream: InputStream) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records of a comma-separated file with the numbers of their first lines."""
-    pending: list[str] = []
-    first = 0
+def _quoting_rule(message: str) -> str:
+    if "end of data" in message:
+        return "a quoted field is not closed"
+    if "expected after" in message:
+        return "a quote inside a quoted field must be written twice"
+    return f"invalid CSV: {message.partition(' - ')[0]}"
+
+
+def _tsv_records(stream: InputStream, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records of a tab-separated file; only what is quoted throughout is unquoted."""
+    width, first, pending = 0, 0, ""
     for number, line in numbered_lines(stream):
-        if not pending:
-            if '"' not in line:
-                if line:
-                    yield number, line.split(",")
+        if not pending and '"' not in line:
+            fields = line.split(delimiter)
+        else:
+            first = first if pending else number
+            record = f"{pending}\n{line}" if pending else line
+            plain = record.split(delimiter)
+            fields = _quoted_fields(record, delimiter) or plain
+            # Lines are missing if columns are, or if the last one begins with a quote.
+            if record.count('"') % 2 and (len(plain) < width or plain[-1].startswith('"')):
+                pending = record
                 continue
-            first = number
-        pending.append(line)
-        # A record is complete when its number of quotes is even: unquoted fields have none.
-        if line.count('"') % 2 == (len(pending) > 1):
-            yield first, _csv_fields(stream.name, first, "\n".join(pending))
-            pending = []
+        start, pending = first if pending else number, ""
+        width = width or len(fields)
+        if fields != [""]:
+            yield start, fields
     if pending:
         raise FormatError(stream.name, "a quoted field is not closed", first)
 
 
-def _csv_fields(name: str, line: int, record: str) -> list[str]:
-    fields = []
-    position = 0
-    while True:
-        match = _QUOTED.match(record, position)
-        if match is not None:
-            fields.append(match.group(1).replace('""', '"'))
-        else:
-            match = _PLAIN.match(record, position)
-            if match is None or '"' in match.group():
-                rule = f"a quote inside an unquoted field: '{shown(record[position:])}'"
-                raise FormatError(name, rule, line)
-            fields.append(match.group())
-        position = match.end()
-        if position == len(record):
-            return fields
-        position += 1  # the comma
+def _quoted_fields(record: str, delimiter: str) -> list[str] | None:
+    """Return the fields of a record if its quotes are those of a table, otherwise None."""
+    lines = [f"{line}\n" for line in record.split("\n")]
+    with suppress(csv.Error):
+        found = list(csv.reader(lines, delimiter=delimiter, strict=True))
+        return found[0] if len(found) == 1 else None
+    return None
 
 
-# --- JSON lines: ``{"text": "a fast sorting library", "labels": ["libc6", "perl"]}``.
-#
-# ``title`` and ``content``, joined by a line feed, may replace the text. Labels may also be one
-# string, which is split by ``label_separator``. Annif's ``subjects`` (objects with a ``uri``) or
-# the ``target_ind`` (numbers) of the Extreme Classification Repository may replace the labels.
+# --- JSON: ``{"text": "a fast sorting library", "labels": ["libc6", "perl"]}``, one object per line
+# or all in one array.
 
 
 def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
-    """Yield the documents of a file of JSON lines; empty lines are skipped."""
-    first = True
+    """Yield the documents of a file of JSON objects; empty lines are skipped."""
+    split, of_labels = label_splitter(options), options
     for number, item in json_objects(stream):
-        labels = _json_labels(stream.name, number, item, options)
-        if first and labels is None and options.labels == "required":
-            rule = no_labels("key 'labels', 'subjects' or 'target_ind'", item)
-            raise FormatError(stream.name, rule)
-        first = False
-        yield Document(number, _json_text(stream.name, number, item, options), labels)
+        labels = None
+        try:
+            key = label_column(item, of_labels)
+            if key is not None:
+                name_of = partial(options.name_of, stream.name, number)
+                labels = labels_of(key, item[key], split, name_of)
+            text = "\n".join(text_of(key, item[key]) for key in text_columns(item, options))
+        except _SeveralError as error:
+            raise FormatError(stream.name, f"{error}, or write a list of names", number) from None
+        except ValueError as error:
+            raise FormatError(stream.name, str(error), number) from None
+        if of_labels.labels == "required":  # the first object shows whether there are labels
+            of_labels = replace(options, labels="optional")
+        yield Document(number, text, labels)
 
 
 def json_objects(stream: InputStream) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of JSON lines with the numbers of their lines; empty lines are skipped."""
+    """Yield the objects of JSON lines, or of an array, with the numbers of their first lines."""
+    if stream.peek(1 << 10).removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
+        yield from _array_objects(stream)
+        return
     for number, line in numbered_lines(stream):
         if line.strip():
-            yield number, _json_object(stream.name, number, line)
+            item = _parsed(stream.name, number, partial(json.loads, line))
+            yield number, _checked_object(stream.name, number, item)
 
 
-def _json_object(name: str, number: int, line: str) -> dict[str, Any]:
+def _array_objects(stream: InputStream) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of one array, which is in memory as a whole."""
+    text = "\n".join(line for _, line in numbered_lines(stream))
+    line, place = 1, text.index("[") + 1
+    line += text.count("\n", 0, place)
+    parse = json.JSONDecoder().raw_decode
+    while True:
+        begin, place = place, _JSON_BLANK.match(text, place).end()  # type: ignore[union-attr]
+        line += text.count("\n", begin, place)
+        if text[place : place + 1] == "]":
+            break
+        item, end = _parsed(stream.name, line, partial(parse, text, place))
+        yield line, _checked_object(stream.name, line, item)
+        begin, place = place, _JSON_BLANK.match(text, end).end()  # type: ignore[union-attr]
+        line += text.count("\n", begin, place)
+        if text[place : place + 1] == ",":
+            place += 1
+        elif text[place : place + 1] != "]":
+            raise FormatError(stream.name, "expected ',' or ']' after an object of an array", line)
+    if text[place + 1 :].strip():
+        raise FormatError(stream.name, "expected nothing after the JSON array", line)
+
+
+def _parsed(name: str, number: int, parse: Callable[[], Any]) -> Any:
     try:
-        item = json.loads(line)
+        return parse()
     except json.JSONDecodeError as error:
         rule = f"invalid JSON: {error.msg} at character {error.pos}"
         raise FormatError(name, rule, number) from None
     except (RecursionError, ValueError) as error:  # numbers of thousands of digits
         rule = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise FormatError(name, f"invalid JSON: {rule}", number) from None
+
+
+def _checked_object(name: str, number: int, item: Any) -> dict[str, Any]:
     if not isinstance(item, dict):
-        raise FormatError(name, f"expected a JSON object, got {_shown(item)}", number)
+        raise FormatError(name, f"expected a JSON object, got {shown(_plain(item))}", number)
     return item
 
 
-def _json_text(name: str, number: int, item: dict[str, Any], options: CorpusOptions) -> str:
-    key = "text" if options.text_column is None else options.text_column
-    parts = [(key, item[key])] if key in item else []
-    if not parts and options.text_column is None:
-        parts = [(key, item[key]) for key in ("title", "content") if key in item]
-    if not parts:
-        expected = "'text', or 'title' and 'content'" if options.text_column is None else repr(key)
-        rule = f"expected {expected} among {shown(', '.join(item))}: give --text-column"
-        raise FormatError(name, rule, number)
-    for key, value in parts:
-        if not isinstance(value, str):
-            raise FormatError(name, f"{key!r} must be a string, got {_shown(value)}", number)
-    return "\n".join(value for _, value in parts)
-
-
-def _json_labels(
-    name: str, number: int, item: dict[str, Any], options: CorpusOptions
-) -> list[str] | None:
-    if options.labels == "ignored":
-        return None
-    keys = (
-        _LABEL_KEYS
-        if options.labels_column is None
-        else ((options.labels_column, *_LABEL_KEYS[0][1:]),)
-    )
-    for key, rule, read in keys:
-        if key in item:
-            labels = read(item[key])
-            if read is _names and isinstance(item[key], str) and item[key]:
-                try:
-                    labels = label_splitter(options)(item[key])
-                except ValueError as error:
-                    message = f"{error}, or write a list of names"
-                    raise FormatError(name, message, number) from None
-            if labels is None or not all(labels):
-                got = _shown(item[key])
-                raise FormatError(name, f"{key!r} must be {rule}, got {got}", number)
-            if read is _numbers:
-                labels = [options.name_of(name, number, label) for label in labels]
-            return labels
-    if options.labels_column is not None:
-        found = shown(", ".join(item))
-        raise FormatError(name, f"no key {options.labels_column!r} among {found}", number)
-    return None
-
-
-def _names(value: Any) -> list[str] | None:
-    given = [value] if isinstance(value, str) else value
-    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        return None
-    return given
-
-
-def _uris(value: Any) -> list[str] | None:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        return None
-    return _names([one.get("uri") for one in value])
-
-
-def _numbers(value: Any) -> list[str] | None:
-    if not isinstance(value, list) or not all(type(one) is int and one >= 0 for one in value):
-        return None
-    return [str(one) for one in value]
-
-
-_LABEL_KEYS = (
-    ("labels", "a list of non-empty names", _names),
-    ("subjects", "a list of objects with a 'uri'", _uris),
-    ("target_ind", "a list of numbers >= 0", _numbers),
-)
-"""Keys of labels; the first that occurs in a line is used."""
-
-
-def _shown(value: Any) -> str:
-    return shown(json.dumps(value))
-
-
-# --- Parquet: a column ``text`` (or ``title`` and ``content``), and ``labels``, lists or strings.
+# --- Parquet, and data frames of pandas, polars, pyarrow and ``datasets``.
 #
-# A folder of Parquet files is one corpus. A null text counts as empty.
+# A folder of Parquet files is one corpus.
 
 
 def read_parquet(path: Path, options: CorpusOptions) -> Iterator[Document]:
     """Yield the documents of a file or folder; their lines are rows, counted from 1."""
 
     def choose(name: str, columns: list[str]) -> list[str]:
-        of_labels = _label_column(name, columns, options)
-        return _text_columns(name, columns, options) + ([of_labels] if of_labels else [])
-
-    split = label_splitter(options)
-    for name, first, batch in read_batches(path, choose):
-        columns = batch.schema.names
-        of_labels = _label_column(name, columns, options)
-        texts = [
-            _strings_of_batch(name, first, batch, one)
-            for one in _text_columns(name, columns, options)
-        ]
-        labels = (
-            None if of_labels is None else _names_of_batch(name, first, batch, of_labels, split)
-        )
-        for row, parts in enumerate(zip(*texts, strict=True)):
-            text = "\n".join(part or "" for part in parts)
-            yield Document(first + row + 1, text, None if labels is None else labels[row])
-
-
-def _text_columns(name: str, columns: list[str], options: CorpusOptions) -> list[str]:
-    wanted = "text" if options.text_column is None else options.text_column
-    if wanted in columns:
-        return [wanted]
-    found: list[str] = [column for column in ("title", "content") if column in columns]
-    if options.text_column is not None or not found:
-        rule = f"no column {wanted!r} among {shown(', '.join(columns))}: give --text-column"
-        raise FormatError(name, rule)
-    return found
-
-
-def _label_column(name: str, columns: list[str], options: CorpusOptions) -> str | None:
-    if options.labels == "ignored":
-        return None
-    wanted = "labels" if options.labels_column is None else options.labels_column
-    if wanted in columns:
-        return wanted
-    if options.labels_column is not None:
-        raise FormatError(name, f"no column {wanted!r} among {shown(', '.join(columns))}")
-    if options.labels == "required":
-        raise FormatError(name, no_labels("column 'labels'", columns))
-    return None
-
-
-def _names_of_batch(
-    name: str, first: int, batch: Any, column: str, split: Callable[[str], list[str]]
-) -> list[list[str] | None]:
-    rows = []
-    for number, value in enumerate(batch.column(column).to_pylist(), first + 1):
         try:
-            given = split(value) if isinstance(value, str) and value else value
+            return list(_columns_of_table(columns, options))
+        except ValueError as error:
+            raise FormatError(name, str(error)) from None
+
+    for name, first, batch in read_batches(path, choose):
+        values = {column: batch.column(column).to_pylist() for column in batch.schema.names}
+        yield from _documents_of_columns(name, first, values, options)
+
+
+def read_frame(frame: Any, options: CorpusOptions) -> Iterator[Document]:
+    """Yield the documents of a data frame; their lines are rows, counted from 1."""
+    name = f"the {type(frame).__name__}"
+    columns = getattr(frame, "column_names", None)
+    columns = list(frame.columns) if columns is None else columns
+    values: dict[str, list[Any]] = {}
+    try:
+        for column in _columns_of_table(columns, options):
+            given = frame[column]
+            named = [m for m in ("to_pylist", "tolist", "to_list") if hasattr(given, m)]
+            values[column] = getattr(given, named[0])() if named else list(given)
+    except ValueError as error:
+        raise FormatError(name, str(error)) from None
+    # ``datasets`` has the names of labels that are numbers beside the column.
+    kind: Any = getattr(frame, "features", {}).get(label_column(columns, options))
+    kind = getattr(kind, "feature", kind)
+    if options.label_names is None and hasattr(kind, "names"):
+        options = replace(options, label_names=kind.names)
+    yield from _documents_of_columns(name, 0, values, options)
+
+
+def _columns_of_table(columns: Iterable[str], options: CorpusOptions) -> dict[str, None]:
+    known = list(columns)
+    of_labels = label_column(known, options)
+    return dict.fromkeys([*text_columns(known, options), *([of_labels] if of_labels else [])])
+
+
+def _documents_of_columns(
+    name: str, first: int, values: dict[str, list[Any]], options: CorpusOptions
+) -> Iterator[Document]:
+    texts, of_labels = text_columns(values, options), label_column(values, options)
+    split = label_splitter(options)
+    for row, parts in enumerate(zip(*(values[key] for key in texts), strict=True)):
+        number = first + row + 1
+        try:
+            text = "\n".join(map(text_of, texts, parts))
+            labels = None
+            if of_labels is not None:
+                name_of = partial(options.name_of, name, number)
+                labels = labels_of(of_labels, values[of_labels][row], split, name_of)
         except ValueError as error:
             raise FormatError(name, str(error), number) from None
-        good = given is None or (
-            isinstance(given, list) and all(isinstance(one, str) and one for one in given)
-        )
-        if not good:
-            rule = f"{column!r} must be a list of non-empty names, got {shown(str(value))}"
-            raise FormatError(name, rule, number)
-        rows.append(given)
-    return rows
-
-
-def _strings_of_batch(name: str, first: int, batch: Any, column: str) -> list[str | None]:
-    values: list[str | None] = batch.column(column).to_pylist()
-    for number, value in enumerate(values, first + 1):
-        if value is not None and not isinstance(value, str):
-            rule = f"{column!r} must be a string, got {shown(str(value))}"
-            raise FormatError(name, rule, number)
-    return values
+        yield Document(number, text, labels)
 
 
 # --- Annif's folders: a file ``x.txt`` per text, its labels in ``x.tsv`` or ``x.key``.
@@ -577,8 +679,50 @@ def numbered_lines(stream: InputStream) -> Iterator[tuple[int, str]]:
             try:
                 yield number, line.removesuffix(b"\r").decode()
             except UnicodeDecodeError as error:
-                rule = f"invalid UTF-8 at byte {error.start} of the line"
+                rule = f"invalid UTF-8 at byte {error.start} of the line{_other_encoding(line)}"
                 raise FormatError(stream.name, rule, number) from None
+
+
+def _other_encoding(line: bytes) -> str:
+    """Return what to do if a line makes sense in the usual encoding of Western Europe."""
+    for encoding in ("latin-1", "cp1252"):
+        with suppress(UnicodeDecodeError):
+            found = [one for one in line.decode(encoding) if not one.isascii()]
+            if all(one.isprintable() for one in found) and any(map(str.isalpha, found)):
+                return f": give --encoding {encoding}"
+    return ""
+
+
+_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+def in_utf8(stream: InputStream, encoding: str | None) -> InputStream:
+    """Return a stream in UTF-8; its byte order mark, as Excel writes it, beats the encoding."""
+    encoding = _MARKS.get(stream.peek(2), encoding)
+    if encoding is None or stream.peek(3) == _BYTE_ORDER_MARK:
+        return stream
+    raw = cast("IO[bytes]", _Decoded(stream, encoding))
+    return InputStream(raw, stream.name, limits=stream.limits)
+
+
+class _Decoded:
+    """A file in UTF-8 that reads a stream in another encoding."""
+
+    def __init__(self, stream: InputStream, encoding: str) -> None:
+        self._stream, self._encoding = stream, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+
+    def read(self, size: int) -> bytes:  # noqa: ARG002 - of files
+        """Return the next block, of any size."""
+        while True:
+            block = self._stream.read()
+            try:
+                text = self._decoder.decode(block, final=not block)
+            except UnicodeError as error:
+                rule = f"invalid {self._encoding}: {getattr(error, 'reason', error)}"
+                raise FormatError(self._stream.name, f"{rule}: give --encoding") from None
+            if text or not block:
+                return text.encode()
 
 
 # --- Labels that are written as one string, and how it is split.
@@ -641,12 +785,16 @@ def _warn_about_first(names: list[str], place: str) -> bool:
     return False
 
 
+class _SeveralError(ValueError):
+    """A string that may be several labels."""
+
+
 def _one_name(field: str) -> list[str]:
     """Return the name in a field; raise ValueError if the field may have several."""
     found = _PUNCTUATION.search(field) or re.search(r"\s", field.strip())
     if found:
         separator = "space" if found.group().isspace() else f"'{found.group()}'"
-        raise ValueError(
+        raise _SeveralError(
             f"labels '{shown(field)}' may be several: give --label-separator {separator}, or "
             "none if they are one"
         )

@@ -153,6 +153,9 @@ _XZ_MAGIC = b"\xfd7zXZ\x00"
 _BZIP2_MAGIC = (b"1A", b"\x17r")  # after BZh and a digit: a block, or the end of an empty file
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
+_MODEL = re.compile(rb".{3}[\x00-\x01]\x00{4}\{", flags=re.DOTALL)
+"""The beginning of a safetensors file: the length of its header, and the header."""
+
 _DAMAGED = (gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 
 
@@ -330,7 +333,10 @@ def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[Inp
             with zstd.ZstdFile(buffered) as unpacked:
                 yield InputStream(unpacked, name, b"", limits, packed, damaged=(zstd.ZstdError,))
         else:
-            yield InputStream(raw, name, head, limits)
+            stream = InputStream(raw, name, head, limits)
+            if b"\0\0" in head and _MODEL.match(stream.peek(9)):  # no text has NUL there
+                raise FormatError(name, "is a model file, not data: give it as the model")
+            yield stream
 
 
 class _Interruptible(io.FileIO):

@@ -232,6 +232,8 @@ class _Reader:
             self.fail("is compressed; a model file is memory-mapped, so decompress it first")
         if len(prefix) < 8:
             self.fail(f"a model file has at least 8 bytes, got {len(prefix)}")
+        if re.fullmatch(rb"[\t\n\r\x20-\x7e]{8}", prefix):
+            self.fail("is text, not a model file: give the model first, then the data")
         length = int.from_bytes(prefix, "little")
         if length > MAX_HEADER_BYTES:
             self.fail(f"the header must have at most {MAX_HEADER_BYTES} bytes, got {length}; "
