@@ -48,6 +48,40 @@ void bind_csr(nb::module_& m) {
         "Return whether X is canonical float32 with finite, non-zero values; False for anything "
         "else, including malformed matrices.");
     m.def(
+        "kernel_rows",
+        [](const nb::object& X, std::int64_t n_cols,
+           std::int64_t most) -> std::optional<KernelRows> {
+            CsrArgument argument;
+            if (!argument.load(X, 0, nullptr)) return std::nullopt;
+            try {
+                const auto [rows, n_stored] = argument.sized();
+                if (rows.n_rows < 1 || rows.n_rows > most || rows.n_cols != n_cols ||
+                    !is_clean(rows, n_stored)) {
+                    return std::nullopt;
+                }
+                const std::int64_t n = rows.indptr[rows.n_rows];
+                return KernelRows{{n_cols,
+                                   {rows.indptr, rows.indptr + rows.n_rows + 1},
+                                   {rows.indices, rows.indices + n},
+                                   {rows.data, rows.data + n}}};
+            } catch (const nb::builtin_exception&) {
+                return std::nullopt;
+            }
+        },
+        "X"_a, "n_cols"_a, "most"_a,
+        "Return a copy of one to `most` rows of `n_cols` columns if they are clean, otherwise "
+        "None.");
+    m.def(
+        "count_empty_rows",
+        [](const ModelCsr& X) {
+            std::int64_t count = 0;
+            for (std::int64_t row = 0; row < X.view.n_rows; ++row) {
+                count += X.view.begin(row) == X.view.end(row);
+            }
+            return count;
+        },
+        "X"_a);
+    m.def(
         "inspect_csr",
         [](const Array<std::int64_t>& indptr, const Array<std::int32_t>& indices,
            std::int64_t n_cols) {

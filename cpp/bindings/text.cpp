@@ -61,6 +61,21 @@ void bind_strings(nb::module_& m) {
                 new (self) StringList(std::move(list));
             },
             "strings"_a)
+        .def(
+            "__init__",
+            [](StringList* self, const Array<std::uint8_t>& data,
+               const Array<std::int64_t>& offsets) {
+                StringList list;
+                const auto* bytes = reinterpret_cast<const char*>(data.data());
+                for (std::size_t i = 1; i < offsets.size(); ++i) {
+                    const std::int64_t begin = offsets.data()[i - 1], end = offsets.data()[i];
+                    require(0 <= begin && begin <= end && end <= n_items(data),
+                            "offsets of strings must increase within their bytes");
+                    list.push({bytes + begin, static_cast<std::size_t>(end - begin)});
+                }
+                new (self) StringList(std::move(list));
+            },
+            "data"_a.noconvert(), "offsets"_a.noconvert())
         .def("__len__", &StringList::size)
         .def("__iter__", [](const StringList& self) { return nb::iter(to_strings(self)); });
 }

@@ -9,12 +9,13 @@ strings copies their pages. Classifiers keep their label names in this form, mod
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -91,6 +92,10 @@ class Names(Sequence[str]):
         if isinstance(places, range):
             return [self._name(place) for place in places]
         return self._name(places)
+
+    def __iter__(self) -> Iterator[str]:
+        content, ends = self.data.tobytes(), self.offsets.tolist()
+        return (content[a:b].decode("utf-8", _ANY_STRING) for a, b in pairwise(ends))
 
     def _name(self, index: int) -> str:
         """Return the name at a non-negative index."""

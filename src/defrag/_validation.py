@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
+    from defrag._native import KernelRows
     from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
 
 # --- Matrices.
+
+_FEW_ROWS = 64
+_KERNEL_FORMS = frozenset({sparse.csr_array, sparse.csr_matrix})
 
 
 def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr:
@@ -49,6 +53,18 @@ def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> C
         # Without the original error, which recommends estimators of scikit-learn.
         raise explain_features(X, error) from None
     return canonical_csr(checked, name="X")
+
+
+def check_rows(estimator: BaseEstimator, X: MatrixLike, *, few: bool) -> Csr | KernelRows:
+    """Return the validated X of a fitted estimator, ``few`` rows as the kernels have them.
+
+    Then a single row passes from kernel to kernel: a scipy matrix would take longer than a search.
+    """
+    if few and type(X) in _KERNEL_FORMS and "feature_names_in_" not in estimator.__dict__:
+        rows = _native.kernel_rows(X, estimator.__dict__["n_features_in_"], _FEW_ROWS)
+        if rows is not None:
+            return rows
+    return check_features(estimator, X, reset=False)
 
 
 def _canonical_or_none(estimator: BaseEstimator, X: MatrixLike) -> Csr | None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import LabelTree
-from defrag._validation import _canonical_or_none
+from defrag import LabelTree, _native
+from defrag._validation import _canonical_or_none, check_rows
 from defrag.baselines import Parabel
 from defrag.classifiers import label_tree
 
@@ -149,3 +149,29 @@ def test_feature_names_of_single_rows_are_checked(data):
     model = LabelTree(random_state=0).fit(frame, data[1])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         model.predict_topk(data[0][[0]])
+
+
+def test_few_valid_rows_pass_from_kernel_to_kernel(model, data):
+    X = data[0]
+    for n, few in [(1, True), (64, True), (65, False)]:
+        rows = check_rows(model, X[:n], few=True)
+        assert isinstance(rows, _native.KernelRows) is few
+        assert (_native.as_matrix(rows) != X[:n]).nnz == 0
+        assert _native.count_empty_rows(rows) == np.count_nonzero(np.diff(X[:n].indptr) == 0)
+    assert _native.kernel_rows(X[:1], 39, 64) is None
+    assert _native.kernel_rows(X[:0], 40, 64) is None
+    broken = changed(X[[3]], indptr=np.array([0, X.nnz], dtype=np.int32))
+    assert _native.kernel_rows(broken, 40, 64) is None
+
+
+def test_search_of_few_rows_is_that_of_many(model, data):
+    for member in model.trees_:
+        rows = _native.unit_rows(data[0][:9], n_threads=1)
+        options = {"loss": model._loss(), "beam_size": 3, "k": 4, "discount": 0.5,
+                   "leaf_discount": 0.25, "power": 3, "n_threads": 1}  # fmt: skip
+        found = member.search_few(rows, **options)
+        expected = _native.beam_search(member.tree, member.weights, rows, **options)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        with pytest.raises(ValueError, match="beam_size must be at least 1"):
+            member.search_few(rows, **options | {"beam_size": 0})

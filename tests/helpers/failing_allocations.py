@@ -82,6 +82,7 @@ def call_all(folder):
     model.predict_topk(["a red hen"])
     model.vectorizer_.spans("a red hen")
     tree = LabelTree(random_state=0).fit(X, Y)
+    tree.predict_topk(X[np.arange(65) % X.shape[0]])  # few rows are searched by TreeSearch
     tree.explain(X[[0]], 0)
     member = tree.trees_[0]
     weights = member.weights
@@ -100,6 +101,8 @@ def call_all(folder):
     write_xmc(path, X, Y)
     yield "TextParser", lambda: read_xmc(path)
     yield "FeatureIndex", lambda: bool(_native.FeatureIndex(weights))
+    options = {"discount": 0.5, "leaf_discount": 0.5, "power": 2, "n_threads": 1}
+    yield "TreeSearch", lambda: member.search_few(X, loss=tree._loss(), beam_size=3, k=4, **options)
     yield "TextFeatures", model.vectorizer_._prepare
     yield "TextFeatures.count", lambda: model.vectorizer_.transform(TEXTS)
 
@@ -109,6 +112,8 @@ def main():
     allocator = ctypes.CDLL(None)
     allocator.stop_failing.restype = ctypes.c_int64
     allocator.fail_after.argtypes = [ctypes.c_int64]
+    # The growth of nanobind's table of objects is no allocation of a kernel, and ends the process.
+    del [_core.StringList([]) for _ in range(10_000)][:]
     calls = {}
     record(calls)
     with tempfile.TemporaryDirectory() as folder:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 from scipy import sparse
 
+from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
 from defrag._names import Names
 from defrag._parameters import SEED_KIND, Choice, Float, Int, fitted, param
@@ -24,6 +25,7 @@ from defrag._scikit import ClassifierMixin, available_if, check_is_fitted, clone
 from defrag._validation import (
     check_features,
     check_labels,
+    check_rows,
     check_seed,
     look_swapped,
     require_labels,
@@ -416,16 +418,16 @@ class Classifier(ClassifierMixin, Estimator):
         if empty != "bias" and not _EMPTY_RULE.accepts(empty):
             raise ValueError(f"empty must be {_EMPTY_RULE.describe()}, got {empty!r}")
         known = label_names(self) if names else None
-        X = check_features(self, X, reset=False)
+        X = check_rows(self, X, few=self._ranks_kernel_rows)
         labels, scores = self._rank(X, min(int(k), self.n_labels_), exhaustive=False)
-        without = X.indptr[1:] == X.indptr[:-1]
-        if np.count_nonzero(without):  # faster than any() for a single row
+        n_without = _native.count_empty_rows(X)
+        if n_without:
             if empty == "nothing":
-                none = without[:, None]
+                none = (X.indptr[1:] == X.indptr[:-1])[:, None]
                 labels, scores = np.where(none, -1, labels), np.where(none, 0, scores)
             else:
                 warn_data(
-                    f"{np.count_nonzero(without):,} of {len(without):,} points have no features: "
+                    f"{n_without:,} of {len(labels):,} points have no features: "
                     "they get the labels with the largest biases (empty='nothing' returns none)"
                 )
         return (labels if known is None else known[labels]), scores

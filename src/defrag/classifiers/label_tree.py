@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -102,6 +102,11 @@ class TrainedTree:
         Concurrent threads may each build one; all are equal, and one is kept.
         """
         return _native.FeatureIndex(self.weights)
+
+    @cached_property
+    def search_few(self) -> _native.TreeSearch:
+        """The beam search of few rows, with its arguments that do not change; see ``index``."""
+        return _native.TreeSearch(self.tree, self.weights, self.index)
 
     @cached_property
     def _place_of_label(self) -> Ids:
@@ -263,9 +268,8 @@ class TreeClassifier(Divisible):
     ) -> tuple[Ids, Floats]:
         """Return the best labels of one tree; ``few`` rows are searched with an index."""
         n_nodes = len(member.tree.begin)
-        return _native.beam_search(
-            member.tree,
-            member.weights,
+        search = partial(_native.beam_search, member.tree, member.weights)
+        return (member.search_few if few else search)(
             rows,
             loss=self._loss(),
             beam_size=n_nodes if exhaustive else min(self._beam(), n_nodes),
@@ -273,7 +277,6 @@ class TreeClassifier(Divisible):
             discount=self._discount,
             leaf_discount=self._leaf_discount(),
             power=self._power,
-            index=member.index if few else None,
             n_threads=_native.n_threads(self.n_jobs),
         )
 

@@ -584,8 +584,8 @@ class TextClassifier(ClassifierMixin, Estimator):
         """Return the ranking of points by the model as it was trained."""
         X = cast("Csr", points) if self.base_._ranks_kernel_rows else _native.as_matrix(points)
         labels, scores = self.base_._rank(X, min(k, self.base_.n_labels_), exhaustive=False)
-        nothing_known = X.indptr[1:] == X.indptr[:-1]
-        if np.count_nonzero(nothing_known):
+        if _native.count_empty_rows(X):
+            nothing_known = X.indptr[1:] == X.indptr[:-1]
             labels[nothing_known], scores[nothing_known] = -1, 0.0
         return labels, scores
 

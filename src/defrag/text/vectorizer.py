@@ -16,7 +16,8 @@ import numpy as np
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
-from defrag._native import Terms
+from defrag._names import Names
+from defrag._native import StringList, Terms
 from defrag._parameters import VERBOSE, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag._scikit import TransformerMixin, check_is_fitted
@@ -441,8 +442,9 @@ class TextVectorizer(TransformerMixin, Estimator):
 
     def _terms(self) -> Terms:
         """Return the features as the kernels take them."""
+        words = self.words_
         return Terms(
-            list(self.words_),
+            StringList(words.data, words.offsets) if isinstance(words, Names) else list(words),
             np.ascontiguousarray(self.word_feature_),
             np.ascontiguousarray(self.pairs_.ravel()),
             np.ascontiguousarray(self.idf_),
