@@ -6,6 +6,7 @@ about its labels. ``defrag train`` focuses texts by default; TextClassifier does
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from defrag import _native
 from defrag._estimator import RowTransformer, all_or_nothing
 from defrag._native import SolverOptions
 from defrag._parameters import SEED_KIND, Float, Int, OrAuto, fitted, param
+from defrag._progress import logger
 from defrag._scikit import OneToOneFeatureMixin, clone
 from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.classifiers import LabelTree
@@ -92,9 +94,68 @@ def feature_importance(
 
 
 LEAST_AUTO, MOST_AUTO = 4, 8
-"""Bounds of the budget "auto", chosen on splits of training data; see docs/faster.md."""
+"""Bounds of the budget "auto" of entries that do not repeat each other; see docs/faster.md."""
 
+# A budget for repeated entries keeps at most this share of long rows, so that training takes three
+# quarters of the time, and at least so many entries of shorter ones.
+_MOST_KEPT, _SHORT_ROW = 0.6, 60
+# The largest budget "auto" of a row of one entry.
+_MOST_BUDGET = _SHORT_ROW
+
+_POWER = 0.5
 _MIN_RELATIVE = 1e-3
+
+# Points in which features are first seen, and entries of others that are looked up.
+_FIRST_POINTS, _ENTRIES_SEEN = 500, 20_000
+
+
+def redundancy(X: Csr, seed: int) -> float:
+    """Return how many entries of a row say the same, on average: 1 if features are independent.
+
+    Each feature stands for the first of some points, in random order, that has it. Two features
+    have the same first point with the probability that a point with one of them has both. Of the
+    entries of the other points, distinct first points are counted, and again after the points of
+    each feature were moved round by a distance of its own: frequent features coincide by chance.
+
+    Parameters
+    ----------
+    X : csr_array
+        The points.
+    seed : int
+        Seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> X = sparse.random_array((2000, 500), density=0.02, rng=np.random.default_rng(0))
+    >>> one, three = sparse.csr_array(X), sparse.csr_array(sparse.hstack([X, X, X]))
+    >>> round(redundancy(one, 0), 1), round(redundancy(three, 0), 1)
+    (1.0, 2.7)
+    """
+    rng = np.random.default_rng([seed, 1])
+    n_points = X.shape[0]
+    n_first = min(_FIRST_POINTS, n_points // 2)
+    order = rng.permutation(n_points)
+    columns = X[order[:n_first]].tocsc()
+    frequency = np.diff(columns.indptr)
+    seen = np.flatnonzero(frequency)
+    if not len(seen):
+        return 1.0
+    others = X[order[n_first : n_first + 20 + n_points * _ENTRIES_SEEN // int(X.nnz)]]
+    place = np.full(X.shape[1], -1)
+    place[seen] = np.arange(len(seen))
+    entries = place[others.indices]
+    owners = np.repeat(np.arange(others.shape[0]), np.diff(others.indptr))[entries >= 0]
+    entries = entries[entries >= 0]
+
+    def n_distinct(shift: Offsets) -> int:
+        points = (columns.indices + np.repeat(shift, frequency[seen])) % n_first
+        first = np.minimum.reduceat(points, columns.indptr[seen])
+        return len(np.unique(owners * n_first + first[entries]))
+
+    by_chance = n_distinct(rng.integers(n_first, size=len(seen)))
+    return max(1.0, by_chance / max(1, n_distinct(np.zeros(len(seen), np.int64))))
 
 
 class Focus(OneToOneFeatureMixin, RowTransformer):
@@ -103,9 +164,13 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
     A pilot, a linear classifier of 16 groups of labels, is trained by two passes over the points;
     the importance of a feature is the norm of its weights in the pilot. The entries of a point
     are ranked by absolute value times importance. A point with c entries keeps the
-    ``ceil(budget * sqrt(c))`` best, each multiplied by the square root of its importance
-    relative to the median. The time of training and prediction is proportional to the number of
-    entries, so long points gain most.
+    ``ceil(budget * sqrt(c))`` best, each multiplied by a power of its importance relative to the
+    median. The time of training and prediction is proportional to the number of entries, so long
+    points gain most.
+
+    Overlapping character n-grams, or words that occur together, share the evidence of one entry
+    among several, and the pilot divides one weight among them by chance. The automatic budget
+    grows with this redundancy, and the automatic power shrinks.
 
     See Also
     --------
@@ -127,15 +192,18 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         OrAuto(Float(0.0, 1e6, open_low=True, none=True)),
         "Number of entries that a point keeps, divided by the square root of its number of "
         'entries; None keeps all entries and only re-weights; "auto" is between 4, for rare '
-        "features, where dropping entries prevents overfitting, and 8, for frequent features.",
+        "features, where dropping entries prevents overfitting, and 8, for frequent features, or "
+        "4 times ``redundancy_`` if that is more.",
         kind='float, None or "auto"',
         default="auto",
         kw_only=False,
     )
-    power: float = param(
-        Float(0.0, 4.0),
-        "Power of the relative importance that values are multiplied by; 0 keeps the values.",
-        default=0.5,
+    power: float | str = param(
+        OrAuto(Float(0.0, 4.0)),
+        "Power of the relative importance that values are multiplied by; 0 keeps the values; "
+        '"auto" is 0.5 divided by the square of ``redundancy_``.',
+        kind='float or "auto"',
+        default="auto",
     )
     random_state: Seed = param(
         doc="Seed; an int gives the same result for any ``n_jobs``.", kind=SEED_KIND, default=None
@@ -151,16 +219,23 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
     auto_budget_: int = fitted(
         "int",
         'The budget "auto": the number of binary digits of the mean number of entries of a '
-        "feature, minus 2, clipped to [4, 8].",
+        "feature, minus 2, clipped to [4, 8]; or 4 times ``redundancy_``, rounded down, as long "
+        "as this cuts rows of 100 entries or more to three fifths.",
+    )
+    redundancy_: float = fitted(
+        "float", "How many entries of a row say the same, on average; 1 for independent features."
     )
 
     _state = State(
         Number("n_features_in_", COUNT, name="n_features"),
-        Number("auto_budget_", Int(LEAST_AUTO, MOST_AUTO)),
+        Number("auto_budget_", Int(LEAST_AUTO, _MOST_BUDGET)),
+        Number("redundancy_", Float(1.0)),
         Array("importance_", length="n_features", low=0, most=LARGEST),
         Array("factor_", length="n_features", low=0, most=LARGEST),
         feature_names("n_features"),
+        absent={"redundancy": 1.0},
         sizes={"features": "n_features"},
+        told=("auto_budget", "redundancy"),
     )
 
     @all_or_nothing
@@ -192,17 +267,23 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         points = pilot_points(X)
         importance = feature_importance(X, Y, points=points, seed=seed, n_threads=threads)
         self.importance_ = importance
+        self.redundancy_ = redundancy(X, seed)
         self.factor_ = self._factors(importance)
         # All features that occur have weights in the pilot.
         n_entries = X.nnz if points is None else np.diff(X.indptr)[points].sum()
-        self.auto_budget_ = auto_budget(int(n_entries), int(np.count_nonzero(importance)))
+        self.auto_budget_ = auto_budget(
+            int(n_entries), int(np.count_nonzero(importance)), X.nnz / X.shape[0], self.redundancy_
+        )
+        logger.info("Focus: %.1f entries per point, of which every %.2f say the same: budget %d",
+                    X.nnz / X.shape[0], self.redundancy_, self.auto_budget_)  # fmt: skip
         return self
 
     def _factors(self, importance: Floats) -> Floats:
+        power = _POWER / self.redundancy_**2 if self.power == "auto" else self.power
         positive = importance[importance > 0]
         median = np.median(positive) if len(positive) else np.float32(1.0)
         relative = np.maximum(importance.astype(np.float64) / median, _MIN_RELATIVE)
-        return np.power(relative, self.power).astype(np.float32)
+        return np.power(relative, power).astype(np.float32)
 
     def _apply(self, X: Csr) -> Csr:
         """Transform a canonical matrix, or ``KernelRows``; the result has the same type."""
@@ -226,17 +307,22 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         return tags
 
 
-def auto_budget(n_entries: int, n_features: int) -> int:
+def auto_budget(n_entries: int, n_features: int, per_point: float, redundancy: float) -> int:
     """Return the budget "auto" for training points with ``n_entries`` of ``n_features``.
 
     Examples
     --------
     >>> from defrag.focusing import auto_budget
-    >>> [auto_budget(3 * n, 3) for n in (1, 63, 64, 300, 10_000)]
+    >>> [auto_budget(3 * n, 3, 50, 1.0) for n in (1, 63, 64, 300, 10_000)]
     [4, 4, 5, 7, 8]
+    >>> [auto_budget(1, 1, length, 2.0) for length in (50, 100, 200, 1000)]
+    [8, 6, 8, 8]
     """
     digits = (n_entries // max(1, n_features)).bit_length()
-    return min(max(digits - 2, LEAST_AUTO), MOST_AUTO)
+    budget = min(max(digits - 2, LEAST_AUTO), MOST_AUTO)
+    per_point = max(per_point, 1.0)
+    most = max(_MOST_KEPT * per_point, _SHORT_ROW) / math.sqrt(per_point)
+    return max(budget, int(min(LEAST_AUTO * redundancy, most)))
 
 
 # --- A classifier on the important entries of points.

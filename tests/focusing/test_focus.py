@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Focus, Focused, LabelTree, _native, load
-from defrag.focusing import N_GROUPS, feature_importance, group_labels
+from defrag.focusing import N_GROUPS, feature_importance, group_labels, redundancy
+from defrag.persistence import describe
 from tests.oracles import focus as oracle
 
 
@@ -77,6 +78,32 @@ def test_auto_budget_follows_the_entries_of_features(tmp_path):
     assert few.auto_budget_ == 4
     focus.save(tmp_path / "a")
     assert load(tmp_path / "a").auto_budget_ == 5
+
+
+def test_repeated_features_share_a_budget(tmp_path):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((2000, 2000), density=0.005, rng=rng, format="csr", dtype=np.float32)
+    Y = sparse.csr_array((rng.random((2000, 20)) < 0.1).astype(np.float32))
+    one, many = (
+        Focus(random_state=0).fit(sparse.csr_array(sparse.hstack([X] * n)), Y) for n in (1, 3)
+    )
+    assert one.redundancy_ == pytest.approx(1.0, abs=0.05)
+    assert one.auto_budget_ == 4
+    assert many.redundancy_ == pytest.approx(3.0, rel=0.1)
+    assert many.auto_budget_ == 10  # 60 entries of short rows, divided by the root of 30
+    same = Focus(power=0.5 / many.redundancy_**2, random_state=0).fit(
+        sparse.csr_array(sparse.hstack([X] * 3)), Y
+    )
+    assert same.factor_.tobytes() == many.factor_.tobytes()
+    many.save(tmp_path / "a")
+    assert load(tmp_path / "a").redundancy_ == many.redundancy_
+    chosen = {"focus.auto_budget": 10, "focus.redundancy": many.redundancy_}
+    assert describe(tmp_path / "a")["chosen"] == chosen
+
+
+@pytest.mark.parametrize("X", [np.ones((40, 3)), np.eye(40), np.eye(40)[:, :1], np.eye(1)])
+def test_without_repetition_redundancy_is_one(X):
+    assert redundancy(sparse.csr_array(X.astype(np.float32)), 0) == 1.0
 
 
 def test_power_zero_leaves_values():

@@ -349,7 +349,8 @@ def test_describe_counts_trees_weights_and_members(tmp_path):
     assert found == {
         "kind": "label_tree", "format_version": 1, "bytes": path.stat().st_size, "features": 12,
         "labels": 10, "groups": None, "members": None, "trees": 2, "nodes": 16,
-        "weight_type": "int8", "label_names": True, "vocabulary": True,
+        "weight_type": "int8", "label_names": True, "vocabulary": True, "chosen": {},
+        "concepts": None,
     }  # fmt: skip
     small_dismec().save(path, weights="float16")
     found = describe(path)

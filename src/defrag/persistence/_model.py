@@ -165,8 +165,8 @@ def describe(path: PathLike) -> dict[str, Any]:
         ``labels`` (None where there are none), ``groups`` of a clustering, ``members`` of an
         ensemble, ``trees`` and ``nodes`` of all its trees, all ``weights``, their
         ``weight_type``, the ``concepts`` of its thesaurus, whether it has ``label_names`` and a
-        ``vocabulary``, ``parameters``, and ``sizes``: the bytes of the arrays by the last part
-        of their names.
+        ``vocabulary``, ``parameters``, ``chosen``, the numbers that ``fit`` chose, and
+        ``sizes``: the bytes of the arrays by the last part of their names.
 
     Raises
     ------
@@ -215,8 +215,19 @@ def describe(path: PathLike) -> dict[str, Any]:
         "label_names": part.has("label_names/bytes"),
         "vocabulary": part.has("vocabulary/bytes"),
         "parameters": part.parameters,
+        "chosen": _chosen(part),
         "sizes": dict(sorted(sizes.items())),
     }
+
+
+def _chosen(part: Part) -> dict[str, Any]:
+    """Return the numbers that the parts of a model chose, by kind and name."""
+    found: dict[str, Any] = {}
+    for one in _walk(part):
+        if one.parameters:
+            for state in find_kind(one.kind).states:
+                found |= {f"{one.kind}.{n}": one.state[n] for n in state.told if n in one.state}
+    return found
 
 
 def _walk(part: Part) -> Iterator[Part]:

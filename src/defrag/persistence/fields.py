@@ -43,7 +43,7 @@ from defrag.persistence._container import show
 from defrag.persistence._weights import WEIGHT_TYPES, pack_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -550,6 +550,7 @@ class State:
       written, so that such a file stays the same when it is saved again.
     - ``sizes`` (optional): what ``describe`` calls ``features``, ``labels`` and ``groups``, as
       sizes of the part.
+    - ``told`` (optional): numbers that ``fit`` has chosen, which ``describe`` shows.
     """
 
     def __init__(
@@ -565,8 +566,9 @@ class State:
         stored: Callable[[Any], Any] | None = None,
         absent: Mapping[str, Any] | None = None,
         sizes: Mapping[str, Size] | None = None,
+        told: Iterable[str] = (),
     ) -> None:
-        self.fields, self.kind = fields, kind
+        self.fields, self.kind, self.told = fields, kind, told
         self._make, self._take, self._check, self._build = make, take, check, build
         self.finish, self.stored = finish, stored
         self.parameters, self.absent, self.sizes = parameters or {}, absent or {}, sizes or {}
