@@ -89,6 +89,8 @@ class LineFormat:
         Whether lines are JSON objects.
     parquet : bool, default=False
         Whether a table is written instead of lines.
+    allow, deny : sequence of str, optional
+        Labels of texts that may be written, and that may not, as in ``predict_topk``.
     """
 
     k: int = 5
@@ -96,12 +98,15 @@ class LineFormat:
     names: bool = False
     as_json: bool = False
     parquet: bool = False
+    allow: Sequence[str] | None = None
+    deny: Sequence[str] = ()
 
     def __call__(self, model: Model, block: Any, first: int) -> Iterator[bytes]:
         """Yield the lines or the table of a block; ``first`` is the number of its first point."""
         if self.parquet:
             of_points: Any = {"empty": self.empty, "names": self.names}
-            options = {} if isinstance(model, TextClassifier) else of_points
+            of_texts: Any = {"allow": self.allow, "deny": self.deny}
+            options = of_texts if isinstance(model, TextClassifier) else of_points
             labels, scores = model.predict_topk(block, k=self.k, **options)
             if isinstance(model, TextClassifier) and model.classes_.dtype != object:
                 labels = labels.astype(str).astype(object)  # classes may be numbers
@@ -116,7 +121,7 @@ class LineFormat:
     def rank(self, model: Model, block: Any) -> tuple[Any, Floats]:
         """Return the best labels of a block and their scores."""
         if isinstance(model, TextClassifier):
-            return model.predict_topk(block, k=self.k)
+            return model.predict_topk(block, k=self.k, allow=self.allow, deny=self.deny)
         with warnings.catch_warnings():
             # The caller reports empty points once, for all blocks.
             warnings.simplefilter("ignore", DataWarning)

@@ -111,6 +111,18 @@ def test_successor_takes_the_place_of_merged_labels(model: TextClassifier) -> No
         expected = list(pairs.items())[:6]
         found = list(zip(names[row].tolist(), values[row].tolist(), strict=True))
         assert found[: len(expected)] == expected
+    why = model.explain(TEXTS[1], k=4, language="de")
+    assert [one.label for one in why] == names[1, :4].tolist()
+    np.testing.assert_allclose([one.score for one in why], values[1, :4], rtol=1e-5)
+    assert why[0].name == model.label_name(why[0].label, "de")
+    assert model.explain(TEXTS[1]).label == names[1, 0]
+    assert model.explain(TEXTS[1], "new").score == pytest.approx(
+        max(
+            score
+            for name, score in zip(before[1], scores[1], strict=True)
+            if name in {"l01", "l02"}
+        )
+    )
 
 
 def test_failed_addition_keeps_the_model(model: TextClassifier, tmp_path: Path) -> None:

@@ -147,3 +147,53 @@ def test_real_thesauri_are_read(
     assert len(found) == n_concepts
     first, end = found.first_names[found.number(concept) :][:2]
     assert found.names[first:end] == names
+
+
+SEARCHED = Thesaurus.of([
+    {"id": "a", "name": {"en": "heat pump", "de": "W\u00e4rmepumpe"},
+     "alternatives": {"en": "pump"}},
+    {"id": "b", "name": {"en": "large heat pump"}},
+    {"id": "c", "name": {"en": "pump", "de": "Pumpe"}},
+    {"id": "d", "name": {"en": "bicycle pump"}},
+    {"id": "e", "name": {"en": "quantum mechanics"}},
+    {"id": "f", "name": {"en": "pump"}, "withdrawn": True},
+])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "labels"),
+    [
+        ("heat pump", None, ["a", "b"]),
+        ("  PUMP heat ", None, ["a", "b"]),
+        ("pump", "en", ["c", "a", "d", "b"]),
+        ("pump", "de", ["c", "a", "d", "b"]),
+        ("warmepumpe", "de", ["a"]),
+        ("W\u00c4RME", None, ["a"]),
+        ("", None, []),
+    ],
+)
+def test_search_finds_names_with_the_words(
+    words: str, language: str | None, labels: list[str]
+) -> None:
+    found = SEARCHED.search(words, language=language)
+    assert [one.label for one in found] == labels
+    assert all(one.exact for one in found)
+    assert [one.name for one in found] == [SEARCHED.name(one, language) for one in labels]
+    assert SEARCHED.search(words, 1, language=language) == found[:1]
+
+
+def test_search_proposes_names_that_are_spelt_alike() -> None:
+    (found,) = SEARCHED.search("quantum mechancs")
+    assert found == ("e", "quantum mechanics", "quantum mechanics", False)
+    assert [one.label for one in SEARCHED.search("heet pumps")] == ["a"]
+    assert SEARCHED.search("zebra") == []
+
+
+def test_line_feed_in_a_name_of_a_file_does_no_harm() -> None:
+    kind = kind_of(Thesaurus)
+    part = kind.write(SEARCHED, "float32")
+    data = part.arrays["names/bytes"].copy()
+    data[data == ord(" ")] = ord("\n")
+    found = kind.read(replace(part, arrays={**part.arrays, "names/bytes": data}))
+    assert [one.label for one in found.search("heat pump")] == ["a", "b"]
+    assert [one.label for one in found.search("mechancs quantum")] == ["e"]

@@ -43,6 +43,28 @@ VocabularyFlag = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Names of the features, one per line, stored in the model."),
 ]
+ThesaurusFlag = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Names of the labels in a thesaurus: JSON lines, a table, or SKOS (.ttl, .nt, .rdf).",
+    ),
+]
+LanguageFlag = Annotated[
+    str | None,
+    typer.Option(metavar="CODE", help="Language in which labels are named, such as de."),
+]
+AllowFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL",
+        help="Only these labels; also type=... and scheme=... of the thesaurus; may be repeated.",
+    ),
+]
+DenyFlag = Annotated[
+    list[str] | None,
+    typer.Option(metavar="LABEL", help="None of these labels, given likewise."),
+]
 WeightsFlag = Annotated[
     str,
     Words(("float32", "float16", "int8")),

@@ -18,6 +18,7 @@ VERBS = {
     "predict": "Predict the best labels of points.",
     "suggest": "Suggest the labels of one text.",
     "explain": "Explain why a label has its score.",
+    "labels": "List, search and add the labels of a model of texts.",
     "serve": "Serve models over HTTP.",
     "evaluate": "Evaluate predictions against true labels.",
     "cluster": "Find groups of features and write them as a group file.",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from defrag.cli._console import JsonFlag, examples, print_json, terminal
-from defrag.cli._data import Reading
+from defrag.cli._data import LanguageFlag, Reading
+from defrag.cli._flags import refuse_flags
 from defrag.explain import Explanations
 from defrag.prediction import load_classifier
 from defrag.text import TextClassifier
@@ -45,6 +46,7 @@ def explain(
         int | None, typer.Option(min=1, help="Number of best labels to explain.")
     ] = None,
     features: Annotated[int, typer.Option(min=1, help="Number of features to show.")] = 10,
+    language: LanguageFlag = None,
     reading: Reading,
     as_json: JsonFlag = False,
 ) -> None:
@@ -69,7 +71,11 @@ def explain(
             given = _point_of(blocks, row)
     elif not isinstance(classifier, TextClassifier):
         raise ValueError(f"{model}: was trained on matrices: give DATA instead of --text")
-    found = classifier.explain(given, k=top_k) if word is None else classifier.explain(given, word)
+    if not isinstance(classifier, TextClassifier):
+        refuse_flags("with a model of matrices", {"--language": language})
+        found = classifier.explain(given, word, k=top_k)
+    else:
+        found = classifier.explain(given, word, k=top_k, language=language)
     several = found if isinstance(found, Explanations) else [found]
     for one in several:
         _print(one, one.as_dict(features) if as_json else None, features)

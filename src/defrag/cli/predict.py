@@ -10,8 +10,8 @@ import typer
 from defrag._progress import escaped
 from defrag.classifiers._answers import label_names
 from defrag.cli._console import examples, print_message, print_next
-from defrag.cli._data import Reading, check_targets
-from defrag.cli._flags import Words
+from defrag.cli._data import AllowFlag, DenyFlag, Reading, check_targets
+from defrag.cli._flags import Words, refuse_flags
 from defrag.distributed import predict_ray
 from defrag.prediction import LineFormat, load_classifier, predict_blocks
 from defrag.text import TextClassifier
@@ -56,6 +56,8 @@ def predict(
             "none"
         ),
     ] = "bias",
+    allow: AllowFlag = None,
+    deny: DenyFlag = None,
     reading: Reading,
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
     as_json: Annotated[
@@ -83,8 +85,10 @@ def predict(
         check_targets({"--output": output}, {"MODEL": model, "DATA": data})
     elif "-" in {output, data}:
         raise ValueError("--ray requires a file as DATA and a folder as --output, got -")
-    lines = LineFormat(top_k, empty, names, as_json, parquet)
+    lines = LineFormat(top_k, empty, names, as_json, parquet, allow, tuple(deny or ()))
     classifier = load_classifier(model, n_jobs)
+    if not isinstance(classifier, TextClassifier):
+        refuse_flags("with a model of matrices", {"--allow": allow, "--deny": deny})
     if names:
         _check_names(model, classifier)
     with reading.blocks(classifier, data, model) as blocks:

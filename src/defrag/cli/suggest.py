@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message, terminal
+from defrag.cli._data import AllowFlag, DenyFlag, LanguageFlag
 from defrag.io.files import open_input
 from defrag.prediction import load_classifier
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from defrag.explain import Explanation
 
 
@@ -37,6 +40,19 @@ _CONTEXT = 40
 _SHORT_TEXT = 600
 
 
+class Suggested(NamedTuple):
+    """A suggested label, its score, and its name if it has one."""
+
+    label: str
+    score: float
+    name: str | None
+
+    @property
+    def title(self) -> str:
+        """What is shown: the name and the label."""
+        return self.label if self.name is None else f"{self.name} ({self.label})"
+
+
 def suggest(
     *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
@@ -48,6 +64,9 @@ def suggest(
         float, typer.Option(min=0.0, max=1.0, help="Minimum score of a label.")
     ] = 0.0,
     why: Annotated[bool, typer.Option("--why", help="Show the words behind each label.")] = False,
+    language: LanguageFlag = None,
+    allow: AllowFlag = None,
+    deny: DenyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Suggest the labels of one text."""
@@ -57,13 +76,15 @@ def suggest(
             f"{model}: was trained on matrices, which have no texts: use 'defrag predict'"
         )
     words = _read_text() if text == "-" else text
-    names, scores = classifier.predict_topk([words], k=top_k)
+    if language is not None and classifier.thesaurus_ is None:
+        raise ValueError(f"--language changes nothing: {model} has no thesaurus")
+    names, scores = classifier.predict_topk([words], k=top_k, allow=allow, deny=deny or ())
     found = [
-        (str(name), float(score))
-        for name, score in zip(names[0], scores[0], strict=True)
-        if name and score >= threshold
+        Suggested(str(label), float(score), classifier.label_name(str(label), language))
+        for label, score in zip(names[0], scores[0], strict=True)
+        if label != "" and score >= threshold
     ]
-    reasons = classifier.explain(words, k=top_k)[: len(found)] if why else ()
+    reasons = [classifier.explain(words, one.label) for one in found] if why else []
     if as_json:
         print_json(_as_dict(found, reasons))
     elif found:
@@ -83,8 +104,10 @@ def _read_text() -> str:
         raise ValueError(f"<stdin>: must be UTF-8, got another byte at {error.start}") from error
 
 
-def _as_dict(found: list[tuple[str, float]], reasons: tuple[Explanation, ...]) -> dict[str, Any]:
-    labels: list[dict[str, Any]] = [{"label": name, "score": score} for name, score in found]
+def _as_dict(found: list[Suggested], reasons: Sequence[Explanation]) -> dict[str, Any]:
+    labels: list[dict[str, Any]] = [
+        {name: value for name, value in one._asdict().items() if value is not None} for one in found
+    ]
     for label, reason in zip(labels, reasons, strict=False):
         label["why"] = [
             {"word": one.name, "adds": one.contribution, "without": one.without}
@@ -93,16 +116,16 @@ def _as_dict(found: list[tuple[str, float]], reasons: tuple[Explanation, ...]) -
     return {"labels": labels}
 
 
-def _show(found: list[tuple[str, float]], reasons: tuple[Explanation, ...]) -> None:
+def _show(found: list[Suggested], reasons: Sequence[Explanation]) -> None:
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - not for --json
     from rich.text import Text  # noqa: PLC0415 - as above
 
     from defrag.explain.showing import bar, excerpt  # noqa: PLC0415 - as above
 
     console = terminal()
-    names = [escaped(name) for name, _ in found]
+    names = [escaped(one.title) for one in found]
     width = min(_MAX_NAME_WIDTH, max(map(cell_len, names)))
-    for place, (name, (_, score)) in enumerate(zip(names, found, strict=True)):
+    for place, (name, score) in enumerate(zip(names, (one.score for one in found), strict=True)):
         shown = name if cell_len(name) > width else set_cell_size(name, width)
         drawn = Text.assemble(
             (shown, "bold"), f"  {score:.4f}  ", (bar(score, _BAR_WIDTH), "green")

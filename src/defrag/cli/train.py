@@ -23,6 +23,7 @@ from defrag.cli._data import (
     LabelNamesFlag,
     LabelsFlag,
     Reading,
+    ThesaurusFlag,
     VocabularyFlag,
     WeightsFlag,
     check_model_path,
@@ -58,6 +59,7 @@ HELP = (
 ) + examples(
     "defrag train docs.jsonl model.safetensors",
     "defrag train docs.jsonl new.safetensors --shape-of model.safetensors",
+    "defrag train docs.jsonl model.safetensors --thesaurus subjects.ttl",
     "defrag train docs.csv model.safetensors --text-column body --label-separator ';'",
     "defrag train train.txt model.safetensors",
     "defrag train train.txt model.safetensors --n-trees 3 --label-names labels.txt",
@@ -128,6 +130,7 @@ def train(
     weights: WeightsFlag = "float32",
     label_names: LabelNamesFlag = None,
     vocabulary: VocabularyFlag = None,
+    thesaurus: ThesaurusFlag = None,
     reading: Reading,
     labels: LabelsFlag = None,
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
@@ -162,18 +165,20 @@ def train(
 ) -> None:
     """Train a classifier and write it to a model file."""
     names = {"--label-names": label_names, "--vocabulary": vocabulary}
+    named = {"--thesaurus": thesaurus}
     check_stdout(model, as_json=as_json)
     check_model_path(model)
-    inputs = {"DATA": data, "--labels": labels, **names, "--shape-of": shape_of}
+    inputs = {"DATA": data, "--labels": labels, **names, **named, "--shape-of": shape_of}
     check_targets({"MODEL": model}, inputs)
     if n_parts is not None:
-        refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray})
+        refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray, **named})
     elif ray is not None:
-        refuse_flags("with --ray", {"--shape-of": shape_of})
+        refuse_flags("with --ray", {"--shape-of": shape_of, **named})
     corpus = reading.texts_form(data)
     of_texts = {name: parameters.pop(name) for name in _OF_VECTORIZER if name in parameters}
     if corpus is None:
-        refuse_flags("without texts", {flag_name(name): of_texts[name] for name in of_texts})
+        of_texts_only = {flag_name(name): of_texts[name] for name in of_texts}
+        refuse_flags("without texts", {**of_texts_only, **named})
     run: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
     estimator = build_classifier(parts, parts.used(corpus), parameters, run)
     stored: dict[str, list[str]] = {}
@@ -193,19 +198,19 @@ def train(
         _write_plan(estimator, (X, Y), n_parts, model, data)
         return
     begin = time.perf_counter()
-    fitted = _fit(estimator, X, Y, shape_of, ray)
+    fitted = _fit(estimator, X, Y, ray, shape=shape_of, thesaurus=thesaurus)
     seconds = time.perf_counter() - begin
     with progress_pulse(f"writing {escaped(model)}"):
         fitted.save(model, weights=weights, **stored)
     if isinstance(fitted, TextClassifier):
-        sizes = (len(X), len(fitted.vectorizer_.idf_), len(fitted.classes_))
+        sizes = (len(X), len(fitted.vectorizer_.idf_), fitted.base_.n_labels_)
     else:
         sizes = (*X.shape, Y.shape[1])
     if model != "-":
         _report(model, sizes, seconds, "points" if corpus is None else "texts", as_json=as_json)
 
 
-def _fit(estimator: Any, X: Any, Y: Any, shape: str | None, ray: str | None) -> Any:
+def _fit(estimator: Any, X: Any, Y: Any, ray: str | None, **of_labels: str | None) -> Any:
     """Return the estimator trained here or on a cluster, after announcing what it costs."""
     texts = isinstance(estimator, TextClassifier)
     if not texts:
@@ -216,8 +221,8 @@ def _fit(estimator: Any, X: Any, Y: Any, shape: str | None, ray: str | None) -> 
 
         return fit_ray(estimator, X, Y, address=address, verbose=True)
     if texts:
-        return estimator._fit_announced(X, Y, _announce, shape=shape)
-    return estimator.fit(X, Y, shape=shape)
+        return estimator._fit_announced(X, Y, _announce, **of_labels)
+    return estimator.fit(X, Y, shape=of_labels["shape"])
 
 
 def build_classifier(

@@ -89,6 +89,8 @@ class Explanation:
         Remarks on the score.
     text : str or None
         The text, if a text was explained.
+    name : str or None
+        What the label is called, if the model has a thesaurus.
 
     See Also
     --------
@@ -109,6 +111,7 @@ class Explanation:
     notes: tuple[str, ...] = ()
     text: str | None = None
     spans: tuple[Span, ...] = field(default=(), repr=False)
+    name: str | None = None
 
     def top(self, n: int = _SHOWN) -> list[Contribution]:
         """Return the features with the largest contributions, of either sign.
@@ -174,9 +177,16 @@ class Explanation:
                 for step in self.path
             ],
         }
+        if self.name is not None:
+            found["name"] = self.name
         if self.text is not None:
             found["segments"] = [one._asdict() for one in self.segments()]
         return found
+
+    @property
+    def title(self) -> str:
+        """The label, after its name if it has one."""
+        return str(self.label) if self.name is None else f"{self.name} ({self.label})"
 
     def in_text(self, text: str, spans: Sequence[Span]) -> Explanation:
         """Return the explanation with the text that the features come from."""

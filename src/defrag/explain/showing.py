@@ -68,7 +68,7 @@ def explanation_table(explanation: Explanation, n: int = 10) -> Group:
     if n_more:
         table.add_row(f"[dim]{n_more:,} more[/]", f"{explanation.rest(n):+.4f}", "", "")
     table.add_row("[dim]without features[/]", f"{explanation.base:+.4f}", "", "")
-    parts: list[Any] = [Text.assemble((_printable(str(explanation.label)), "bold"),
+    parts: list[Any] = [Text.assemble((_printable(explanation.title), "bold"),
                                       f"  {explanation.score:.4f}")]  # fmt: skip
     if explanation.text is not None:
         parts.append(highlighted(explanation))

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
@@ -47,7 +48,7 @@ from defrag.text._labels import (
 )
 from defrag.text._texts import check_text_labels, check_texts
 from defrag.text.vectorizer import TextVectorizer
-from defrag.thesaurus import Thesaurus
+from defrag.thesaurus import Match, Thesaurus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -724,12 +725,23 @@ class TextClassifier(ClassifierMixin, Estimator):
         return self.base_._probabilities(self._scores(texts))
 
     @overload
-    def explain(self, text: str, label: str | None = None, *, k: None = None) -> Explanation: ...
+    def explain(
+        self, text: str, label: str | None = None, *, k: None = None, language: str | None = None
+    ) -> Explanation: ...
 
     @overload
-    def explain(self, text: str, label: None = None, *, k: int) -> Explanations: ...
+    def explain(
+        self, text: str, label: None = None, *, k: int, language: str | None = None
+    ) -> Explanations: ...
 
-    def explain(self, text: str, label: str | None = None, *, k: int | None = None) -> Any:
+    def explain(
+        self,
+        text: str,
+        label: str | None = None,
+        *,
+        k: int | None = None,
+        language: str | None = None,
+    ) -> Any:
         """Explain the score of a label, or those of the best labels, for one text.
 
         Parameters
@@ -740,6 +752,8 @@ class TextClassifier(ClassifierMixin, Estimator):
             The name of a label; default: the best label.
         k : int, optional
             Explain the best k labels.
+        language : str, optional
+            The language in which labels are named.
 
         Returns
         -------
@@ -747,30 +761,97 @@ class TextClassifier(ClassifierMixin, Estimator):
             What each word contributes to the score, which is that of ``predict_topk``, and the
             score without it; shown with the words marked in the text.
         """
-        return snapshot(self)._explain(text, label, k)  # noqa: SLF001 - of the same class
+        return snapshot(self)._explain(text, label, k, language)  # noqa: SLF001 - of the same class
 
-    def _explain(self, text: str, label: str | None, k: int | None) -> Any:
+    def _explain(self, text: str, label: str | None, k: int | None, language: str | None) -> Any:
         check_is_fitted(self)
         if not isinstance(text, str):
             raise ValueError(f"text must be one string, got {text!r:.60}")  # noqa: TRY004 - as every other bad value
         row = self._rows([text])
         number = None if label is None else self._number(label)
-        if number is not None and number >= self.base_.n_labels_:
-            raise ValueError(f"label {label!r} has no training points, so nothing explains it")
         if not row.nnz and number is None:
             if k is None:
                 raise ValueError(_UNKNOWN)
             check_count("k", k)
             return Explanations()
-        found = explain_point(
-            self.base_, row, number, k, label_of=self.classes_.__getitem__, names=self._names()
-        )
+        found = self._explanations(row, number, k)
         features, begins, ends = self.vectorizer_.spans(text)
         places = zip(features.tolist(), begins.tolist(), ends.tolist(), strict=True)
         spans = [Span(*place) for place in places]
-        if isinstance(found, Explanations):
-            return Explanations(one.in_text(text, spans) for one in found)
-        return found.in_text(text, spans)
+        shown = Explanations(
+            replace(one, text=text, spans=tuple(spans), name=self.label_name(one.label, language))
+            for one in (found if isinstance(found, Explanations) else [found])
+        )
+        return shown if isinstance(found, Explanations) else shown[0]
+
+    def label_name(self, label: str, language: str | None = None) -> str | None:
+        """Return what a label is called, None if it has no name.
+
+        Parameters
+        ----------
+        label : str
+            The label.
+        language : str, optional
+            The language, as for :meth:`Thesaurus.name`.
+        """
+        check_is_fitted(self)
+        name = label if self.thesaurus_ is None else self.thesaurus_.name(label, language)
+        return None if name == label else name
+
+    def find_labels(self, words: str, n: int = 10, *, language: str | None = None) -> list[Match]:
+        """Return labels whose names have some words, or else those with names spelt alike.
+
+        Parameters
+        ----------
+        words : str
+            Words or parts of words, in any case and order; or a label.
+        n : int, default=10
+            How many labels.
+        language : str, optional
+            The language of the names to show.
+
+        Returns
+        -------
+        found : list of Match
+            As :meth:`Thesaurus.search`; a model without a thesaurus has its labels as names.
+        """
+        check_is_fitted(self)
+        named = self.thesaurus_
+        if named is None:
+            named = Thesaurus.of({"id": str(one), "name": str(one)} for one in self.classes_)
+        found = named.search(words, n, language=language)
+        if words in self.classes_:
+            same = Match(words, named.name(words, language), words, exact=True)
+            return [same, *(one for one in found if one.label != words and one.exact)][:n]
+        return found
+
+    def _explanations(self, row: Csr, number: int | None, k: int | None) -> Any:
+        """Return explanations of a label, or of the best ones under the labels they have now."""
+
+        def explain(label: int | None, n: int | None) -> Any:
+            label_of = self.classes_.__getitem__
+            return explain_point(self.base_, row, label, n, label_of=label_of, names=self._names())
+
+        if number is not None:
+            olds = [number] if self._current_ is None else np.flatnonzero(self._current_ == number)
+            olds = [old for old in [*olds, number] if old < self.base_.n_labels_]
+            if not olds:
+                label = self.classes_[number]
+                raise ValueError(f"label {label!r} has no training points, so nothing explains it")
+            best = max((explain(int(old), k) for old in olds), key=lambda one: one.score)
+            return replace(best, label=self.classes_[number], label_id=number)
+        if self._current_ is None:
+            return explain(None, k)
+        ids, _, sources = self._best(row, 1 if k is None else check_count("k", k))
+        pairs = zip(ids[0].tolist(), sources[0].tolist(), strict=True)
+        found = [
+            replace(explain(source, None), label=self.classes_[label], label_id=label)
+            for label, source in pairs
+            if label >= 0
+        ]
+        if k is None and not found:
+            raise ValueError("no label is predicted for the text: give the label to explain")
+        return Explanations(found) if k is not None else found[0]
 
     @on_snapshot
     def label_features(self, label: str, n: int = 50) -> LabelFeatures:
