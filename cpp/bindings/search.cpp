@@ -10,6 +10,7 @@
 #include "core/search/flat_search.hpp"
 #include "core/search/rerank.hpp"
 #include "core/search/scores.hpp"
+#include "core/search/tree_average.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -72,7 +73,7 @@ struct TreeSearch {
 void bind_tree_search(nb::module_& m) {
     nb::class_<TreeSearch>(m, "TreeSearch")
         .def(nb::init<LabelTreeArrays, LabelTreeWeightArrays, nb::object>(), "tree"_a, "weights"_a,
-             "index"_a)
+             "index"_a.none())
         .def(
             "__call__",
             [](const TreeSearch& self, const CsrView& X, Loss loss, std::int64_t beam_size,
@@ -109,6 +110,23 @@ void bind_beam_search(nb::module_& m) {
         "discount"_a = defaults.score.discount, "leaf_discount"_a = nb::none(),
         "power"_a = defaults.score.power, "instructions"_a = defaults.instructions,
         "index"_a = nb::none(), "n_threads"_a = 1, "progress"_a = nb::none());
+    m.def(
+        "search_trees",
+        [](const nb::list& trees, const CsrView& X, Loss loss, std::int64_t beam_size,
+           std::int64_t k, double discount, double leaf_discount, int power, unsigned n_threads) {
+            Vector<Member> members;
+            for (const auto& [tree, places] :
+                 items_of<std::pair<const TreeSearch*, Array<std::int32_t>>>(trees)) {
+                require(tree != nullptr && tree->model.tree.n_nodes > 0, "a tree must have a node");
+                members.push_back({tree->model, places.data(), n_items(places)});
+                members.back().model.n_features = X.n_cols;
+            }
+            const BeamOptions options{{loss, discount, leaf_discount, power}, beam_size, k};
+            return to_numpy(run(n_threads, nb::none(), search_trees, members, X, options),
+                            X.n_rows);
+        },
+        "trees"_a, "X"_a, nb::kw_only(), "loss"_a, "beam_size"_a, "k"_a, "discount"_a,
+        "leaf_discount"_a, "power"_a, "n_threads"_a = 1);
     m.def(
         "reached_leaves",
         [](const LabelTreeArrays& tree, const LabelTreeWeightArrays& weights, const CsrView& X,

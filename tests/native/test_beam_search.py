@@ -12,7 +12,7 @@ from defrag import _native
 from defrag._native import Instructions, Loss, SolverOptions
 from defrag._validation import canonical_csr
 from tests.data import random_problem, trained_tree, zero_weights
-from tests.oracles.label_trees import flat_tree, last_beam, search
+from tests.oracles.label_trees import flat_tree, last_beam, search, search_trees
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
@@ -216,3 +216,77 @@ def test_average_of_a_tree_with_itself_is_the_tree():
     labels, scores = _native.average_trees([answer, answer], k=5, n_threads=2)
     np.testing.assert_array_equal(labels, answer[0])
     np.testing.assert_array_equal(scores, answer[1])
+
+
+def members_of(seed, n_trees, **shape):
+    """Make trees over the same labels, in the form of the kernel."""
+    X = trained_tree(seed, **shape)[2]
+    members = []
+    for number in range(n_trees):
+        tree, weights, _ = trained_tree(seed + number, **shape)
+        places = np.full(tree.order.max() + 1, -1, dtype=np.int32)
+        places[tree.order] = np.arange(len(tree.order))
+        members.append((tree, weights, places))
+    return members, X
+
+
+def search_all(members, X, *, k, beam_size=3, leaf_discount=0.4, n_threads=1, index=False):
+    trees = [
+        (_native.TreeSearch(*pair, _native.FeatureIndex(pair[1]) if index else None), places)
+        for *pair, places in members
+    ]
+    options = {"discount": 1.0, "power": 3, "loss": Loss.squared_hinge}
+    options |= {"k": k, "beam_size": beam_size, "leaf_discount": leaf_discount}
+    return _native.search_trees(trees, X, **options, n_threads=n_threads)
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n_trees=st.integers(1, 4),
+    n_labels=st.integers(1, 60),
+    beam_size=st.integers(1, 8),
+    k=st.integers(1, 9),
+    leaf_discount=st.sampled_from([1.0, 0.4]),
+)
+def test_search_of_several_trees_equals_the_oracle(
+    *, seed, n_trees, n_labels, beam_size, k, leaf_discount
+):
+    members, X = members_of(seed, n_trees, n_labels=n_labels, n_rows=40)
+    labels, scores = search_all(members, X, k=k, beam_size=beam_size, leaf_discount=leaf_discount)
+    trees = [member[:2] for member in members]
+    for row in range(0, 40, 4):
+        expected = search_trees(
+            trees, X[[row]].toarray()[0], k=k, beam_size=beam_size, power=3,
+            loss="squared_hinge", discount=np.float32(1.0), leaf_discount=np.float32(leaf_discount),
+        )  # fmt: skip
+        means = np.array([mean for mean, _ in expected], dtype=np.float32)
+        np.testing.assert_allclose(scores[row, : len(means)], means, rtol=1e-5)
+        assert (labels[row, len(means) :] == -1).all()
+        if len(means) < 2 or np.diff(-means).min() > 1e-6:
+            assert labels[row, : len(means)].tolist() == [label for _, label in expected]
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_several_trees_give_the_same_bits_to_single_rows_and_threads(n_threads):
+    members, X = members_of(4, 3, n_labels=60, n_rows=700)
+    labels, scores = search_all(members, X, k=4, n_threads=n_threads)
+    for row in range(0, 700, 50):
+        for index in (False, True):
+            alone = search_all(members, X[[row]], k=4, index=index)
+            assert alone[0].tobytes() == labels[row].tobytes()
+            assert alone[1].tobytes() == scores[row].tobytes()
+
+
+def test_labels_that_all_trees_list_have_their_average():
+    members, X = members_of(9, 3, n_labels=60, n_rows=300)
+    found = [
+        _native.beam_search(
+            *member[:2], X, k=60, beam_size=3, discount=1.0, leaf_discount=0.4, power=3
+        )
+        for member in members
+    ]
+    expected = _native.average_trees(found, k=60)
+    labels, scores = search_all(members, X, k=60)
+    assert labels.tobytes() == expected[0].tobytes()
+    assert scores.tobytes() == expected[1].tobytes()

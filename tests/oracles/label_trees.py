@@ -15,6 +15,7 @@ __all__ = [
     "node_problem",
     "random_tree",
     "search",
+    "search_trees",
 ]
 
 
@@ -135,6 +136,18 @@ def search(tree, weights, x, *, loss, beam_size, k, discount, leaf_discount=None
             for label, z in zip(labels, margins, strict=True)
         ]
     return sorted(found, key=lambda item: (-item[0], item[1]))[:k]
+
+
+def search_trees(trees, x, *, k, **options):
+    """Search one row in (tree, weights) pairs; gives (mean score, label) pairs, best first."""
+    listed, scores = set(), {}
+    for number, (tree, weights) in enumerate(trees):
+        found = search(tree, weights, x, k=len(tree.order), **options)
+        listed.update(label for _, label in found[: k + 5])
+        for log, label in found:
+            scores.setdefault(label, [np.float32(0.0)] * len(trees))[number] = np.exp(log)
+    means = [(sum(scores[label]) / np.float32(len(trees)), label) for label in listed]
+    return sorted(means, key=lambda item: (-item[0], item[1]))[:k]
 
 
 def inspect_entries(feature_ptr, widths, sizes, outputs):

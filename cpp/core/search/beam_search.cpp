@@ -8,118 +8,32 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/search/visitor.hpp"
+#include "core/search/batch_search.hpp"
 
 namespace defrag {
 namespace {
 
-// Number of rows searched together; large, so that many rows share each node.
-constexpr std::int64_t kMaxBatch = 32768;
-// Smaller batches do not repay waking the other threads.
-constexpr std::int64_t kMinBatch = 256;
-
-/// The search of one batch of rows.
-class Batch {
- public:
-    Batch(const Crew& crew, const LabelTreeModel& model, const BeamOptions& options,
-          Visitor& visitor, std::int64_t first_row, std::int64_t n_rows)
-        : model_(model),
-          options_(options),
-          visitor_(visitor),
-          first_row_(first_row),
-          visits_(crew, n_rows) {
-        for (Shortlists* beams : {&beams_, &next_}) beams->start(n_rows, options.beam_size);
-        labels_.start(n_rows, options.k);
-        for (std::int64_t row = 0; row < n_rows; ++row) beams_.add(row, {0.0F, 0});
-    }
-
-    void find_labels(TopLabels& out) {
-        while (descend_level()) {
-        }
-        rank_labels();
-        visits_.each_row([&](std::int64_t row) {
-            write_labels(labels_.items(row), labels_.size(row), first_row_ + row, out);
-        });
-    }
-
-    /// Writes the leaves of the beams, [row][beam_size], in no particular order.
-    void find_leaves(Vector<std::int32_t>& out) {
-        while (descend_level()) {
-        }
-        visits_.each_row([&](std::int64_t row) {
-            std::int32_t* leaves = out.data() + (first_row_ + row) * options_.beam_size;
-            for (std::int64_t i = 0; i < beams_.size(row); ++i) leaves[i] = beams_.items(row)[i].id;
-        });
-    }
-
- private:
-    /// Replaces the inner nodes of all beams by their children; returns false if there are none.
-    bool descend_level() {
-        visits_.choose([this](std::int64_t row, Vector<Visit>& visits) {
-            next_.clear(row);
-            for (std::int64_t i = 0; i < beams_.size(row); ++i) {
-                const Scored& node = beams_.items(row)[i];
-                if (model_.tree.is_leaf(node.id)) {
-                    next_.add(row, node);
-                } else {
-                    visits.push_back({node.id, static_cast<std::int32_t>(row), node.score});
-                }
-            }
-        });
-        if (visits_.empty()) return false;
-        visitor_.visit(visits_, first_row_, next_);
-        std::swap(beams_, next_);
-        return true;
-    }
-
-    /// Scores the labels of the leaves in the beams, best leaves first, two at first and then twice
-    /// as many each time: a leaf whose labels start below the worst of k labels already found
-    /// cannot contribute.
-    void rank_labels() {
-        visits_.each_row([&](std::int64_t row) { beams_.put_in_order(row); });
-        std::int64_t first = 0;
-        for (std::int64_t last = 2; first < options_.beam_size;
-             first = std::exchange(last, 2 * last + 1)) {
-            visits_.choose([&](std::int64_t row, Vector<Visit>& visits) {
-                const std::int64_t end = std::min(last, beams_.size(row));
-                const float bound = labels_.bound(row);
-                for (std::int64_t i = first; i < end; ++i) {
-                    const Scored& leaf = beams_.items(row)[i];
-                    if (options_.score.start(leaf.score, true) < bound) break;
-                    visits.push_back({leaf.id, static_cast<std::int32_t>(row), leaf.score, bound});
-                }
-            });
-            visitor_.visit(visits_, first_row_, labels_);
-        }
-    }
-
-    const LabelTreeModel& model_;
-    const BeamOptions& options_;
-    Visitor& visitor_;
-    std::int64_t first_row_;
-    Visits visits_;
-    Shortlists beams_;  // nodes of each row
-    Shortlists next_;
-    Shortlists labels_;  // the best of each row
-};
-
-/// Calls search(batch) for all rows, in batches.
-template <class Search>
+/// Calls take(search, first) for all rows, in batches; row r of a batch is row first + r of X.
+template <class Take>
 void search_batches(const Context& context, const LabelTreeModel& model, const CsrView& X,
-                    const BeamOptions& options, Search search) {
+                    const BeamOptions& options, Take take) {
     context.expect(X.n_rows);
     if (model.tree.n_nodes == 0) return;
     Visitor visitor(context, model, X, options.score, options.instructions);
+    Vector<std::int32_t> rows(std::min(kMaxBatch, X.n_rows));
     for (std::int64_t first = 0; first < X.n_rows; first += kMaxBatch) {
         const std::int64_t n_rows = std::min(kMaxBatch, X.n_rows - first);
+        std::iota(rows.begin(), rows.end(), static_cast<std::int32_t>(first));
         const Crew crew(context, n_rows < kMinBatch);
-        Batch batch(crew, model, options, visitor, first, n_rows);
-        search(batch);
+        BatchSearch search(crew, model, options, visitor, rows.data(), n_rows);
+        search.find_leaves();
+        take(search, first);
         context.advance(n_rows);
     }
 }
 
-/// Returns the options with a beam that never holds more nodes than exist.
+}  // namespace
+
 BeamOptions bounded(const BeamOptions& options, const LabelTreeModel& model) {
     if (options.beam_size < 1) {
         throw std::invalid_argument("beam_size must be at least 1, got " +
@@ -130,13 +44,17 @@ BeamOptions bounded(const BeamOptions& options, const LabelTreeModel& model) {
     return result;
 }
 
-}  // namespace
-
 TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                       const BeamOptions& options) {
     const BeamOptions own = bounded(options, model);
     TopLabels result(X.n_rows, own.k);
-    search_batches(context, model, X, own, [&](Batch& batch) { batch.find_labels(result); });
+    search_batches(context, model, X, own, [&](BatchSearch& search, std::int64_t first) {
+        search.rank_labels(own.k);
+        Shortlists& labels = search.labels();
+        search.each_row([&](std::int64_t row, unsigned) {
+            write_labels(labels.items(row), labels.size(row), first + row, result);
+        });
+    });
     return result;
 }
 
@@ -144,7 +62,15 @@ PointLists reached_leaves(const Context& context, const LabelTreeModel& model, c
                           const BeamOptions& options) {
     const BeamOptions own = bounded(options, model);
     Vector<std::int32_t> leaves(checked_product(X.n_rows, own.beam_size), -1);
-    search_batches(context, model, X, own, [&](Batch& batch) { batch.find_leaves(leaves); });
+    search_batches(context, model, X, own, [&](BatchSearch& search, std::int64_t first) {
+        const Shortlists& beams = search.beams();
+        search.each_row([&](std::int64_t row, unsigned) {
+            std::int32_t* own_leaves = leaves.data() + (first + row) * own.beam_size;
+            for (std::int64_t i = 0; i < beams.size(row); ++i) {
+                own_leaves[i] = beams.items(row)[i].id;
+            }
+        });
+    });
     PointLists lists;
     lists.begin.assign(model.tree.n_nodes + 1, 0);
     for (const std::int32_t leaf : leaves) {

@@ -22,10 +22,10 @@ Visitor::Visitor(const Context& context, const LabelTreeModel& model, const CsrV
       scratch_(context, [&model, &X, instructions] { return Scratch(model, X, instructions); }),
       shared_(model, X) {}
 
-void Visitor::visit(const Visits& visits, std::int64_t first_row, Shortlists& lists) {
+void Visitor::visit(const Visits& visits, const std::int32_t* rows, Shortlists& lists) {
     if (visits.empty()) return;
     ordered_ = &visits.ordered();
-    first_row_ = first_row;
+    rows_ = rows;
     divide(visits);
     std::int64_t most_outputs = 0;
     for (const Vector<Range>* runs : {&alone_, &together_}) {
@@ -38,10 +38,7 @@ void Visitor::visit(const Visits& visits, std::int64_t first_row, Shortlists& li
     const std::int64_t capacity =
         lists.capacity() <= kLanes ? lists.capacity() : std::max(lists.capacity(), kOutputsAtOnce);
     found_.start(ordered_->size(), std::min(capacity, most_outputs));
-    for (const Range& run : together_) evaluate_together(run);
-    visits.crew().each_largest_first(
-        alone_.size(), [this](std::int64_t i) { return alone_[i].size(); },
-        [this](std::int64_t i, unsigned worker) { evaluate(alone_[i], worker); });
+    evaluate_all(visits);
     visits.each_row_with_visits(
         [&](std::int64_t row, const Visit* begin, const Visit* end, unsigned worker) {
             Selector& selector = scratch_[worker].selector;
@@ -51,6 +48,27 @@ void Visitor::visit(const Visits& visits, std::int64_t first_row, Shortlists& li
             selector.add(lists, row);
             selector.assign_to(lists, row);
         });
+}
+
+void Visitor::score_outputs(const Visits& visits, const std::int32_t* rows,
+                            const Vector<std::int32_t>& outputs, Vector<float>& scores) {
+    scores.resize_for_overwrite(outputs.size());
+    if (visits.empty()) return;
+    ordered_ = &visits.ordered();
+    rows_ = rows;
+    wanted_ = outputs.data();
+    wanted_scores_ = scores.data();
+    divide(visits);
+    evaluate_all(visits);
+    wanted_ = nullptr;
+}
+
+/// Evaluates the runs into which visits are divided.
+void Visitor::evaluate_all(const Visits& visits) {
+    for (const Range& run : together_) evaluate_together(run);
+    visits.crew().each_largest_first(
+        alone_.size(), [this](std::int64_t i) { return alone_[i].size(); },
+        [this](std::int64_t i, unsigned worker) { evaluate(alone_[i], worker); });
 }
 
 /// Sets the runs of visits that threads evaluate together and alone.
@@ -74,7 +92,7 @@ void Visitor::divide(const Visits& visits) {
 Group Visitor::group_of(const Range& run, Vector<std::int32_t>& rows) const {
     rows.resize_for_overwrite(run.size());
     for (std::int64_t v = 0; v < rows.size(); ++v) {
-        rows[v] = static_cast<std::int32_t>(first_row_ + (*ordered_)[run.begin + v].row);
+        rows[v] = rows_[(*ordered_)[run.begin + v].row];
     }
     return {(*ordered_)[run.begin].node, rows.data(), rows.size()};
 }
@@ -110,7 +128,12 @@ void Visitor::list(std::int64_t place, const Outputs& outputs, const float* marg
                    Selector& selector) {
     const LabelTreeShape& tree = model_.tree;
     const std::int64_t node = (*ordered_)[place].node;
-    if (tree.is_leaf(node)) {
+    if (wanted_ != nullptr) {
+        const std::int64_t output = wanted_[place] - outputs.first;
+        if (output < 0 || output >= outputs.count) return;
+        wanted_scores_[place] =
+            rule_.below((*ordered_)[place].score, margins[output], tree.is_leaf(node));
+    } else if (tree.is_leaf(node)) {
         const std::int32_t* labels = tree.order + tree.begin[node];
         list_as(place, outputs, margins, [labels](std::int64_t o) { return labels[o]; }, selector);
     } else {

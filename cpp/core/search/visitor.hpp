@@ -19,11 +19,16 @@ class Visitor {
             const EdgeScore& rule, Instructions instructions);
 
     /// Evaluates the nodes of all visits, and adds the best outputs (children or labels, with their
-    /// log scores) to the lists of the rows. Row r of the batch is row first_row + r of X.
+    /// log scores) to the lists of the rows. Row r of the batch is row rows[r] of X.
     /// Outputs are first listed by visit, then by row: nodes that are evaluated concurrently have
     /// rows in common, and threads that write to the same lists would exchange cache lines all the
     /// time.
-    void visit(const Visits& visits, std::int64_t first_row, Shortlists& lists);
+    void visit(const Visits& visits, const std::int32_t* rows, Shortlists& lists);
+
+    /// Evaluates the nodes of all visits, and writes the log score of one output of each; outputs
+    /// and scores are by the place of the visit.
+    void score_outputs(const Visits& visits, const std::int32_t* rows,
+                       const Vector<std::int32_t>& outputs, Vector<float>& scores);
 
  private:
     /// Memory that a thread reuses.
@@ -36,6 +41,7 @@ class Visitor {
         Vector<std::int32_t> rows;
     };
 
+    void evaluate_all(const Visits& visits);
     void divide(const Visits& visits);
     Group group_of(const Range& run, Vector<std::int32_t>& rows) const;
     void evaluate(const Range& run, unsigned worker);
@@ -56,7 +62,9 @@ class Visitor {
     PanelMemory shared_;  // of a node that all threads evaluate together
     Vector<std::int32_t> shared_rows_;
     const Vector<Visit>* ordered_ = nullptr;  // the visits of this step
-    std::int64_t first_row_ = 0;
+    const std::int32_t* rows_ = nullptr;
+    const std::int32_t* wanted_ = nullptr;  // an output by visit, if only its score is wanted
+    float* wanted_scores_ = nullptr;
     Vector<Range> alone_;     // visits of a node, or some of them, for one thread
     Vector<Range> together_;  // visits of a node, for all threads
     Shortlists found_;        // outputs of each visit

@@ -35,14 +35,17 @@ class Visits {
         : crew_(crew), n_rows_(n_rows), ranges_(crew.size()) {}
 
     const Crew& crew() const { return crew_; }
+    std::int64_t n_rows() const { return n_rows_; }
     bool empty() const { return ordered_.empty(); }
     /// All visits, ordered by node, then by row.
     const Vector<Visit>& ordered() const { return ordered_; }
 
-    /// Calls body(row) for all rows of the batch.
+    /// Calls body(row, worker) for all rows of the batch.
     template <class Body>
     void each_row(Body body) const {
-        crew_.each(crew_.size(), [&](std::int64_t range, unsigned) { each_row_of(range, body); });
+        crew_.each(crew_.size(), [&](std::int64_t range, unsigned worker) {
+            each_row_of(range, [&](std::int64_t row) { body(row, worker); });
+        });
     }
 
     /// Replaces the visits; choose(row, visits) appends those of one row.

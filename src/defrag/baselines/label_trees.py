@@ -8,7 +8,7 @@ search.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -386,11 +386,24 @@ class PLT(PublishedTrees):
     def _loss(self) -> Loss:
         return Loss.logistic
 
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
+        if len(self.trees_) == 1 or self._check_parameter("search") == "beam":
+            return super()._rank(X, k, exhaustive=exhaustive)
+        # An exact search has no beam that could tell the score of a label that it does not list.
+        answers = self._answers(X, max(k, self._labels_per_member))
+        return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
+
+    def _n_explained(self, k: int) -> int:
+        if self._check_parameter("search") == "beam":
+            return super()._n_explained(k)
+        return max(k, self._labels_per_member)
+
     def _search(
-        self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
+        self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, **options: Any
     ) -> tuple[Ids, Floats]:
         if self._check_parameter("search") == "beam":
-            return super()._search(member, rows, k, few=few, exhaustive=exhaustive)
+            return super()._search(member, rows, k, few=few, **options)
         return _native.best_first_search(
             member.tree,
             member.weights,

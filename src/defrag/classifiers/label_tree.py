@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,7 +26,6 @@ from defrag._native import LabelTreeArrays, LabelTreeWeights, Loss, SolverOption
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag._scikit import clone
-from defrag.classifiers._answers import best_labels
 from defrag.classifiers._division import (
     Divisible,
     Division,
@@ -109,7 +108,7 @@ class TrainedTree:
         return _native.TreeSearch(self.tree, self.weights, self.index)
 
     @cached_property
-    def _place_of_label(self) -> Ids:
+    def place_of_label(self) -> Ids:
         """The position of each label in the order of the tree, or -1."""
         order = self.tree.order
         place = np.full(int(order.max(initial=-1)) + 1, -1, dtype=np.int32)
@@ -118,8 +117,8 @@ class TrainedTree:
 
     def places(self, labels: Ids) -> Ids:
         """Return the positions of labels in the order of the tree, or -1."""
-        found = self._place_of_label.take(labels, mode="clip")
-        found[labels >= len(self._place_of_label)] = -1
+        found = self.place_of_label.take(labels, mode="clip")
+        found[labels >= len(self.place_of_label)] = -1
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -223,36 +222,49 @@ class TreeClassifier(Divisible):
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier._rank`."""
-        return self._average(self._answers(X, k, exhaustive=exhaustive), k)
-
-    def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
-        if len(answers) == 1:
-            return answers[0]
-        return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
-
-    def _answers(self, X: Csr, k: int, *, exhaustive: bool) -> list[tuple[Ids, Floats]]:
-        """Return the best labels of each row in each tree."""
         rows = _native.unit_rows(X, n_threads=_native.n_threads(self.n_jobs))
-        alone = len(self.trees_) == 1
-        n_ranked = (
-            k if alone or exhaustive else min(max(k, self._labels_per_member), self.n_labels_)
-        )
-        return [
-            self._search(member, rows, n_ranked, few=X.shape[0] <= _FEW_ROWS, exhaustive=exhaustive)
-            for member in self.trees_
+        few = X.shape[0] <= _FEW_ROWS
+        options = self._search_options(exhaustive=exhaustive)
+        if len(self.trees_) == 1:
+            return self._search(self.trees_[0], rows, k, few=few, **options)
+        members = [
+            (
+                one.search_few if few else _native.TreeSearch(one.tree, one.weights, None),
+                one.place_of_label,
+            )
+            for one in self.trees_
         ]
+        found: tuple[Ids, Floats] = _native.search_trees(members, rows, k=k, **options)
+        return found
+
+    def _search_options(self, *, exhaustive: bool) -> dict[str, Any]:
+        """Return the options that all trees are searched with."""
+        n_nodes = max(len(one.tree.begin) for one in self.trees_)
+        return {
+            "loss": self._loss(),
+            "beam_size": n_nodes if exhaustive else min(self._beam(), n_nodes),
+            "discount": self._discount,
+            "leaf_discount": self._leaf_discount(),
+            "power": self._power,
+            "n_threads": _native.n_threads(self.n_jobs),
+        }
+
+    def _answers(self, X: Csr, k: int) -> list[tuple[Ids, Floats]]:
+        """Return the best k labels of each row in each tree."""
+        rows = _native.unit_rows(X, n_threads=_native.n_threads(self.n_jobs))
+        k, few = min(k, self.n_labels_), X.shape[0] <= _FEW_ROWS
+        options = self._search_options(exhaustive=False)
+        return [self._search(one, rows, k, few=few, **options) for one in self.trees_]
+
+    def _n_explained(self, k: int) -> int:  # noqa: ARG002 - for all k
+        """Return the number of labels of a tree whose scores count for the best k: all it finds."""
+        return self._max_ranked()
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer of the paths to labels; see :meth:`Classifier._explainer`."""
         if row is None or len(self.trees_) == 1:
             return self._explainer_of(labels, [])
-        return self._explainer_of(labels, self._answers(row, k, exhaustive=False))
-
-    def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
-        """Return the best labels and an explainer; see :meth:`Classifier._explain_best`."""
-        answers = self._answers(row, k, exhaustive=False)
-        labels = best_labels(self._average(answers, k)[0], n)
-        return labels, self._explainer_of(labels, answers)
+        return self._explainer_of(labels, self._answers(row, self._n_explained(k)))
 
     def _explainer_of(self, labels: Ids, answers: list[tuple[Ids, Floats]]) -> Explainer:
         """Return an explainer of the trees that found each label, or of all trees."""
@@ -264,21 +276,12 @@ class TreeClassifier(Divisible):
         return TreesExplainer(self.trees_, labels, rule, found=found, missed=missed)
 
     def _search(
-        self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
+        self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, **options: Any
     ) -> tuple[Ids, Floats]:
         """Return the best labels of one tree; ``few`` rows are searched with an index."""
-        n_nodes = len(member.tree.begin)
-        search = partial(_native.beam_search, member.tree, member.weights)
-        return (member.search_few if few else search)(
-            rows,
-            loss=self._loss(),
-            beam_size=n_nodes if exhaustive else min(self._beam(), n_nodes),
-            k=k,
-            discount=self._discount,
-            leaf_discount=self._leaf_discount(),
-            power=self._power,
-            n_threads=_native.n_threads(self.n_jobs),
-        )
+        if few:
+            return member.search_few(rows, k=k, **options)
+        return _native.beam_search(member.tree, member.weights, rows, k=k, **options)
 
     def _beam(self) -> int:
         beam: int = self._check_parameter("beam_size")  # it may have been set after fit
