@@ -63,17 +63,19 @@ void bind_label_tree_kernels(nb::module_& m) {
         "train_label_tree",
         [](const CsrView& X, const CsrView& positives, const LabelTreeArrays& tree,
            const SolverOptions& solver, const std::optional<PointArrays>& negatives,
-           const std::optional<BlockArray>& blocks, unsigned n_threads,
-           const nb::object& progress) {
+           const std::optional<BlockArray>& blocks, const std::optional<Array<float>>& weights,
+           unsigned n_threads, const nb::object& progress) {
+            check_size(weights, X.n_rows, "weights must have one item per row of X");
             require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
             const LabelTreeShape view = tree.view();
             const Vector<NodeBlocks> items = blocks ? to_items(*blocks) : all_blocks(view);
             const PointListsView lists = negatives ? view_of(*negatives) : PointListsView();
             return to_python(run(n_threads, progress, train_label_tree, X, positives, view, lists,
-                                 solver, items));
+                                 solver, items, pointer(weights)));
         },
         "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "negatives"_a = nb::none(),
-        "blocks"_a = nb::none(), "n_threads"_a, "progress"_a = nb::none());
+        "blocks"_a = nb::none(), "weights"_a = nb::none(), "n_threads"_a,
+        "progress"_a = nb::none());
     bind_inspect_entries<std::uint16_t, std::uint8_t>(m);
     bind_inspect_entries<std::uint16_t, std::uint16_t>(m);
     bind_inspect_entries<std::uint32_t, std::uint8_t>(m);

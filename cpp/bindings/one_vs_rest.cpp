@@ -45,13 +45,15 @@ void bind_solver(nb::module_& m) {
     m.def(
         "solve_blocks",
         [](const CsrView& X, const CsrView& positives, const Options& options,
-           std::int64_t first_block, unsigned n_threads, const nb::object& progress) {
+           std::int64_t first_block, const std::optional<Array<float>>& weights, unsigned n_threads,
+           const nb::object& progress) {
             require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
-            return to_python(
-                run(n_threads, progress, solve_blocks, X, positives, options, first_block));
+            check_size(weights, X.n_rows, "weights must have one item per row of X");
+            return to_python(run(n_threads, progress, solve_blocks, X, positives, options,
+                                 first_block, pointer(weights)));
         },
-        "X"_a, "positives"_a, "options"_a, nb::kw_only(), "first_block"_a, "n_threads"_a,
-        "progress"_a = nb::none());
+        "X"_a, "positives"_a, "options"_a, nb::kw_only(), "first_block"_a, "weights"_a = nb::none(),
+        "n_threads"_a, "progress"_a = nb::none());
 }
 
 void bind_ppd_sparse(nb::module_& m) {

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from defrag import Agglomerated, DiSMEC, LabelTree, load, metrics, registry
-from defrag.baselines import Parabel
+from defrag.baselines import Parabel, PPDSparse
 from defrag.exceptions import DataWarning
 from tests.data import make_data
 
@@ -175,12 +175,10 @@ def test_score_of_classes_is_accuracy(data):
     assert model.score(X, y) == (model.predict(X) == y).mean()
 
 
-def test_sample_weight_error_names_alternative(data):
+def test_method_without_weights_names_alternatives(data):
     X, Y = data
-    with pytest.raises(TypeError, match=r"LabelTree.fit takes no sample_weight: repeat points"):
-        LabelTree().fit(X, Y, sample_weight=np.ones(240))
-    with pytest.raises(TypeError, match=r"LabelTree.fit takes no groups$"):
-        LabelTree().fit(X, Y, groups=1)
+    with pytest.raises(ValueError, match=r"^PPDSparse takes no sample_weight, .* or use LabelTree"):
+        PPDSparse().fit(X, Y, sample_weight=np.ones(240))
 
 
 @pytest.mark.parametrize("entry", registry.entries(), ids=lambda entry: entry.name)

@@ -28,10 +28,15 @@ def random_problem(seed, *, n_rows=60, n_features=25, n_labels=21, density=0.3):
     return canonical_csr(dense, name="X"), canonical_csr(labels.astype(np.float32), name="Y")
 
 
-def solve(X, Y, options=TIGHT, n_threads=1):
+def solve(X, Y, options=TIGHT, n_threads=1, weights=None):
     X = canonical_csr(np.asarray(X), name="X") if not sparse.issparse(X) else X
     Y = canonical_csr(np.asarray(Y), name="Y") if not sparse.issparse(Y) else Y
-    return _native.solve_blocks(X, sparse.csr_array(Y.T), options, n_threads=n_threads)
+    more = {"weights": weights, "n_threads": n_threads}
+    return _native.solve_blocks(X, sparse.csr_array(Y.T), options, **more)
+
+
+WEIGHTS = [None, np.random.default_rng(9).uniform(0.1, 5.0, 60).astype(np.float32)]
+EVERY_WEIGHT = pytest.mark.parametrize("weights", WEIGHTS, ids=["no weights", "weights"])
 
 
 def bits(solution):
@@ -110,30 +115,49 @@ def test_duality_gap_closes(*, seed, n_rows, n_features, n_labels, cost, loss):
     assert np.all(gap >= -1e-4 * np.maximum(1.0, solution.primal))
 
 
-def test_solution_agrees_with_linear_svc():
+@EVERY_WEIGHT
+def test_solution_agrees_with_linear_svc(weights):
     X, Y = random_problem(3, n_labels=5)
-    solution = solve(X, Y)
+    solution = solve(X, Y, weights=weights)
     with_bias = np.hstack([X.toarray(), np.ones((X.shape[0], 1))])
     for label in range(5):
         peer = LinearSVC(tol=1e-8, max_iter=100000, fit_intercept=False, dual=True)
-        peer.fit(with_bias, Y.toarray()[:, label])
+        peer.fit(with_bias, Y.toarray()[:, label], sample_weight=weights)
         np.testing.assert_allclose(
             solution.weights[:, [label]].toarray()[:, 0], peer.coef_[0, :-1], atol=1e-3
         )
         assert solution.bias[label] == pytest.approx(peer.coef_[0, -1], abs=1e-3)
 
 
+@EVERY_WEIGHT
 @pytest.mark.slow
-def test_solution_agrees_with_logistic_regression():
+def test_solution_agrees_with_logistic_regression(weights):
     X, Y = random_problem(4, n_labels=5)
-    solution = solve(X, Y, TIGHT.replace(loss=Loss.logistic, cost=3.0))
+    solution = solve(X, Y, TIGHT.replace(loss=Loss.logistic, cost=3.0), weights=weights)
     with_bias = np.hstack([X.toarray(), np.ones((X.shape[0], 1))])
     for label in range(5):
         peer = LogisticRegression(C=3.0, tol=1e-10, fit_intercept=False, max_iter=10000)
-        peer.fit(with_bias, Y.toarray()[:, label])
+        peer.fit(with_bias, Y.toarray()[:, label], sample_weight=weights)
         np.testing.assert_allclose(
             solution.weights[:, [label]].toarray()[:, 0], peer.coef_[0, :-1], atol=2e-3
         )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_row_of_weight_n_counts_as_n_rows(loss):
+    X, Y = random_problem(7, n_labels=5)
+    counts = np.random.default_rng(0).integers(1, 4, 60)
+    options = TIGHT.replace(loss=Loss[loss], bias=0.3, offset=True)
+    weighted = solve(X, Y, options, weights=counts.astype(np.float32))
+    rows = np.repeat(np.arange(60), counts)
+    repeated = solve(X[rows], Y[rows], options)
+    np.testing.assert_allclose(weighted.primal, repeated.primal, rtol=1e-4)
+    np.testing.assert_allclose(weighted.dual, repeated.dual, rtol=1e-4)
+    np.testing.assert_allclose(weighted.weights.toarray(), repeated.weights.toarray(), atol=3e-3)
+    ones = np.ones(60, dtype=np.float32)
+    assert bits(solve(X, Y, options, weights=ones)) == bits(solve(X, Y, options))
+    with pytest.raises(ValueError, match="weights must have one item per row of X"):
+        solve(X, Y, options, weights=ones[1:])
 
 
 @pytest.mark.parametrize("loss", LOSSES)

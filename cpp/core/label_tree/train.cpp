@@ -17,7 +17,8 @@ class NodePoints {
         : members_(X.n_rows), places_(X.n_rows), slots_(X.n_cols) {}
 
     void assign(const CsrView& X, const CsrView& positives, const LabelTreeShape& tree,
-                const PointListsView& negatives, std::int64_t node, float bias) {
+                const PointListsView& negatives, std::int64_t node, float bias,
+                const float* weights) {
         for (std::int32_t i = tree.begin[node]; i < tree.end[node]; ++i) {
             const std::int32_t label = tree.order[i];
             for (auto p = positives.begin(label); p < positives.end(label); ++p) {
@@ -31,6 +32,7 @@ class NodePoints {
             ids_.push_back(point);
         });
         rows_.assign(X, ids_.data(), ids_.size(), bias, slots_);
+        rows_.weigh(weights, ids_.data());
     }
 
     const CompactRows& rows() const { return rows_; }
@@ -81,7 +83,7 @@ std::int64_t most_points(const CsrView& positives, const LabelTreeShape& tree,
 LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const CsrView& positives, const LabelTreeShape& tree,
                                   const PointListsView& negatives, const SolverOptions& options,
-                                  const Vector<NodeBlocks>& items) {
+                                  const Vector<NodeBlocks>& items, const float* weights) {
     CompactRows::check_width(X);
     check_tree(tree, positives.n_rows);
     check_lists(negatives, tree.n_nodes, X.n_rows);
@@ -98,7 +100,8 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
     run_divided(
         context, sizes, [&X] { return Node{NodePoints(X), {}}; },
         [&](std::int64_t item, Node& node) {
-            node.points.assign(X, positives, tree, negatives, items[item].node, options.bias);
+            node.points.assign(X, positives, tree, negatives, items[item].node, options.bias,
+                               weights);
             node.blocks.resize(sizes[item].n_parts);
         },
         [&](std::int64_t item, std::int64_t part, Node& node, unsigned worker) {

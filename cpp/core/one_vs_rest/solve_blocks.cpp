@@ -33,7 +33,8 @@ Csr join_blocks(const CompactRows& rows, const Vector<BlockWeights>& blocks,
 }  // namespace
 
 FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrView& positives,
-                          const SolverOptions& options, std::int64_t first_block) {
+                          const SolverOptions& options, std::int64_t first_block,
+                          const float* weights) {
     CompactRows::check_width(X);
     const std::int64_t n_labels = positives.n_rows;
     context.expect(n_labels);
@@ -43,6 +44,7 @@ FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrVie
     CompactRows rows;
     Vector<std::int32_t> slots(X.n_cols);
     rows.assign(X, nullptr, X.n_rows, options.bias, slots);
+    rows.weigh(weights, nullptr);
     PerWorker<BlockSolver> solvers(context, [] { return BlockSolver(); });
     Vector<BlockWeights> blocks((n_labels + kLanes - 1) / kLanes);
     parallel_for(

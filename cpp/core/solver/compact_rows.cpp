@@ -32,6 +32,7 @@ void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_
     check_width(X);
     n_rows_ = n_rows;
     bias_ = bias;
+    weights_.resize(0);
     starts_.resize(n_rows + 1);
     norms_.resize_for_overwrite(n_rows);
     std::int64_t total = 0;
@@ -68,6 +69,13 @@ void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_
     }
     features_.resize(n_slots);
     for (std::int64_t s = 1; s < n_slots; ++s) slots[features_[s]] = 0;
+}
+
+void CompactRows::weigh(const float* weights, const std::int32_t* rows) {
+    weights_.resize(weights == nullptr ? 0 : n_rows_);
+    for (std::int64_t r = 0; r < weights_.size(); ++r) {
+        weights_[r] = weights[rows == nullptr ? r : rows[r]];
+    }
 }
 
 void CompactRows::assign_unit_rows(const Context& context, const CsrView& X,

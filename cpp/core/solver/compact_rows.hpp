@@ -33,6 +33,9 @@ class CompactRows {
     void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
                 Vector<std::int32_t>& slots);
 
+    /// Gives the loss of every row, after assign(), the weight of its row of X; null: all 1.
+    void weigh(const float* weights, const std::int32_t* rows);
+
     /// Copies rows[0..n_rows) of X, L2-normalised, or all of X if `rows` is null, with all threads.
     /// Features are numbered by frequency.
     void assign_unit_rows(const Context& context, const CsrView& X, const std::int64_t* rows,
@@ -50,6 +53,11 @@ class CompactRows {
     const std::int64_t* starts() const { return starts_.data(); }
     /// Squared norm of every row, including the bias.
     const float* norms() const { return norms_.data(); }
+    /// Weight of the loss of every row, or null if all are 1.
+    const float* weights() const { return weights_.size() == 0 ? nullptr : weights_.data(); }
+    double weight(std::int64_t row) const {
+        return weights_.size() == 0 ? 1.0 : static_cast<double>(weights_[row]);
+    }
 
  private:
     std::int64_t n_rows_ = 0;
@@ -57,6 +65,7 @@ class CompactRows {
     AlignedBuffer<Entry> entries_;
     Vector<std::int64_t> starts_;
     Vector<float> norms_;
+    Vector<float> weights_;
     Vector<std::int32_t> features_;
 };
 

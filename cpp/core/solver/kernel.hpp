@@ -44,11 +44,13 @@ struct Step {
     Ints active;      // not zero, or not safely so
 };
 
-/// The exact minimiser over one variable: Algorithm 3.1 of Hsieh et al., ICML 2008.
+/// The exact minimiser over one variable: Algorithm 3.1 of Hsieh et al., ICML 2008. The cost of a
+/// row is that of the pass times its importance.
 DEFRAG_INLINE Step squared_hinge_step(const Pass& pass, Floats score, Floats y, Floats dual,
-                                      float norm) {
-    const Floats downhill = y * (y - score - dual * pass.diagonal);
-    const Floats moved = dual + y * downhill * (1.0F / (norm + pass.diagonal));
+                                      float norm, float importance) {
+    const float diagonal = pass.diagonal / importance;
+    const Floats downhill = y * (y - score - dual * diagonal);
+    const Floats moved = dual + y * downhill * (1.0F / (norm + diagonal));
     Step step;
     step.dual = moved * y > 0.0F ? moved : Floats{};
     const Ints free = (dual != 0.0F) | (downhill > 0.0F);
@@ -60,20 +62,21 @@ DEFRAG_INLINE Step squared_hinge_step(const Pass& pass, Floats score, Floats y, 
 /// The same for the logistic loss (Yu, Huang and Lin, Machine Learning 2011), in terms of the logit
 /// u of alpha / cost, where the optimality condition u + margin(alpha) = 0 is increasing and nearly
 /// linear: Newton steps, safeguarded by bisection of the known bracket.
-DEFRAG_INLINE Step logistic_step(const Pass& pass, Floats score, Floats y, Floats dual,
-                                 float norm) {
+DEFRAG_INLINE Step logistic_step(const Pass& pass, Floats score, Floats y, Floats dual, float norm,
+                                 float importance) {
     constexpr int kNewtonSteps = 6;
+    const float cost = pass.cost * importance;
     const Floats alpha = y * dual;
     const Floats start = -(y * score);
-    Floats low = start - norm * (pass.cost - alpha);
+    Floats low = start - norm * (cost - alpha);
     Floats high = start + norm * alpha;
     Floats u = start;
     Floats share = 1.0F / (1.0F + exponential(-u));
     Step step;
-    step.gradient = alpha - share * pass.cost;
+    step.gradient = alpha - share * cost;
     for (int i = 0; i < kNewtonSteps; ++i) {
-        const Floats value = u - start + norm * (share * pass.cost - alpha);
-        const Floats slope = 1.0F + (norm * pass.cost) * share * (1.0F - share);
+        const Floats value = u - start + norm * (share * cost - alpha);
+        const Floats slope = 1.0F + (norm * cost) * share * (1.0F - share);
         high = value > 0.0F ? u : high;
         low = value > 0.0F ? low : u;
         const Floats next = u - value / slope;
@@ -81,7 +84,7 @@ DEFRAG_INLINE Step logistic_step(const Pass& pass, Floats score, Floats y, Float
         share = 1.0F / (1.0F + exponential(-u));
     }
     // Flushed to zero: denormals are slow, and values this small are negligible.
-    step.dual = share > 1e-30F ? y * share * pass.cost : Floats{};
+    step.dual = share > 1e-30F ? y * share * cost : Floats{};
     step.active = ~Ints{};  // the logistic loss keeps all dual variables positive
     return step;
 }
@@ -150,15 +153,17 @@ std::int64_t run_pass(Pass& pass) {
         }
         dot<0>(entry, end, weights, ahead, score);
         if constexpr (kParts > kGroup) dot<kParts - kGroup>(entry, end, weights, ahead, score);
+        const float norm = pass.norms[row];
+        const float importance = pass.importance == nullptr ? 1.0F : pass.importance[row];
         Floats change[kParts];
         Floats next[kParts];
         Ints moved = {};
         Ints active = {};
         for (int p = 0; p < kParts; ++p) {
             const Floats y = labels(pass.signs[row], p);
-            const Step step = kLogistic
-                                  ? logistic_step(pass, score[p], y, dual[p], pass.norms[row])
-                                  : squared_hinge_step(pass, score[p], y, dual[p], pass.norms[row]);
+            const Step step =
+                kLogistic ? logistic_step(pass, score[p], y, dual[p], norm, importance)
+                          : squared_hinge_step(pass, score[p], y, dual[p], norm, importance);
             next[p] = step.dual;
             change[p] = step.dual - dual[p];
             moved |= (change[p] > pass.skip) | (change[p] < -pass.skip);

@@ -18,6 +18,7 @@ struct Pass {
     const Entry* entries;
     const std::int64_t* starts;
     const float* norms;
+    const float* importance;     // weight of the loss of each row, or null if all are 1
     const std::uint16_t* signs;  // bit l of row r: row r is a positive of lane l
     float* weights;              // [slot][kLanes], 64-byte aligned
     float* sums;                 // likewise, sums of y alpha x; sparse passes only
@@ -92,6 +93,7 @@ struct LaneMemory {
         pass.entries = rows.entries();
         pass.starts = rows.starts();
         pass.norms = rows.norms();
+        pass.importance = rows.weights();
         pass.signs = signs.data();
         pass.weights = weights.data();
         pass.dual = dual.data();

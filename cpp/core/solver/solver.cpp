@@ -18,22 +18,22 @@ void BlockSolver::start(const CompactRows& rows, std::int64_t n_lanes) {
     n_lanes_ = n_lanes;
     n_marked_ = 0;
     memory_.start(rows);
-    std::fill(n_positives_, n_positives_ + kLanes, 0);
+    std::fill(positives_, positives_ + kLanes, 0.0);
 }
 
 void BlockSolver::mark(std::int64_t lane, std::int64_t row) {
     const unsigned before = memory_.mark(lane, row);
     n_marked_ += before == 0 ? 1 : 0;
-    n_positives_[lane] += (before & 1U << lane) == 0 ? 1 : 0;
+    if ((before & 1U << lane) == 0) positives_[lane] += rows_->weight(row);
 }
 
 Pass BlockSolver::make_pass(const SolverOptions& options) {
     const std::int64_t n_rows = rows_->n_rows();
     order_.resize(n_rows);
+    double total = 0.0;
+    for (std::int64_t row = 0; row < n_rows; ++row) total += rows_->weight(row);
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-        const double share =
-            n_rows == 0 ? 0.0
-                        : static_cast<double>(n_positives_[lane]) / static_cast<double>(n_rows);
+        const double share = n_rows == 0 ? 0.0 : positives_[lane] / total;
         // A lane without a problem is far on the correct side of every margin, so its dual
         // variables stay 0.
         const double unused = options.loss == Loss::kLogistic ? -1e4 : -2.0;
@@ -128,11 +128,12 @@ void BlockSolver::measure(const SolverOptions& options) {
                 scores[lane] += static_cast<double>(line[lane]) * static_cast<double>(entry.value);
             }
         }
+        const double importance = rows_->weight(row);
         for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
             const double y = (memory_.signs[row] >> lane & 1) != 0 ? 1.0 : -1.0;
             const double alpha = y * static_cast<double>(memory_.dual.data()[row * kLanes + lane]);
-            losses[lane] += loss_value(options.loss, y * scores[lane]);
-            duals[lane] += dual_value(options.loss, alpha, options.cost) -
+            losses[lane] += importance * loss_value(options.loss, y * scores[lane]);
+            duals[lane] += dual_value(options.loss, alpha, options.cost * importance) -
                            alpha * y * static_cast<double>(memory_.offsets[lane]);
         }
     }

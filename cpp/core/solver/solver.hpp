@@ -11,10 +11,11 @@
 namespace defrag {
 
 /// The problem solved for every label l:
-///   min_w 0.5 |w|^2 + cost * sum_i loss(y_il (w.x_i + offset_l)),
-/// where x_i ends with the bias feature. With `offset`, the constant part is 2 p / m - 1 (p of the
-/// m rows are positive); together with a bias below 1, it reduces the number of passes needed.
-/// Without it, and with bias = 1, this is the problem of LIBLINEAR and Parabel.
+///   min_w 0.5 |w|^2 + cost * sum_i s_i loss(y_il (w.x_i + offset_l)),
+/// where s_i > 0 is the weight of a row, 1 by default, and x_i ends with the bias feature. With
+/// `offset`, the constant part is 2 p / m - 1 (p of the weight m of all rows is of positives);
+/// together with a bias below 1, it reduces the number of passes needed. Without it, and with bias
+/// = 1, this is the problem of LIBLINEAR and Parabel.
 struct SolverOptions {
     Loss loss = Loss::kSquaredHinge;
     double cost = 1.0;
@@ -92,7 +93,7 @@ class BlockSolver {
     Vector<std::uint16_t> large_;  // bit mask of the lanes of each slot above the threshold
     Vector<std::int32_t> order_;
     std::int64_t n_order_ = 0;
-    std::int64_t n_positives_[kLanes] = {};
+    double positives_[kLanes] = {};  // sums of the weights of the positives of each lane
     LaneReport reports_[kLanes];
 };
 
@@ -105,9 +106,10 @@ struct FlatSolution {
 
 /// Solves every label in blocks of kLanes, in parallel over blocks. `positives` has one row per
 /// label: the rows of X that have it. Blocks are numbered from first_block on in the random
-/// streams, so that labels can be split over several calls. Memory: a compact copy of X, and per
-/// thread (rows + features) * 64 bytes.
+/// streams, so that labels can be split over several calls. `weights` has one per row of X, or is
+/// null. Memory: a compact copy of X, and per thread (rows + features) * 64 bytes.
 FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrView& positives,
-                          const SolverOptions& options, std::int64_t first_block = 0);
+                          const SolverOptions& options, std::int64_t first_block = 0,
+                          const float* weights = nullptr);
 
 }  // namespace defrag

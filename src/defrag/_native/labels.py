@@ -88,6 +88,7 @@ def train_label_tree(
     *,
     negatives: tuple[Offsets, Ids] | None = None,
     blocks: Offsets | None = None,
+    weights: Floats | None = None,
     n_threads: int,
     progress: Progress | None = None,
 ) -> LabelTreeWeights:
@@ -95,7 +96,8 @@ def train_label_tree(
 
     Rows of X are not normalised. ``negatives`` are further points of the nodes, as returned by
     :func:`reached_leaves`. With ``blocks``, int64 rows ``(node, first block, last block)``, only
-    these blocks of sixteen outputs are trained, and row i is node i of the result.
+    these blocks of sixteen outputs are trained, and row i is node i of the result. The loss of
+    row i of X is multiplied by ``weights[i]``, which is positive.
     """
     arrays = _core.train_label_tree(
         X,
@@ -104,6 +106,7 @@ def train_label_tree(
         options,
         negatives=negatives,
         blocks=blocks,
+        weights=weights,
         n_threads=n_threads,
         progress=progress,
     )

@@ -253,17 +253,21 @@ def solve_blocks(
     options: _core.SolverOptions,
     *,
     first_block: int = 0,
+    weights: Floats | None = None,
     n_threads: int,
     progress: Progress | None = None,
 ) -> FlatSolution:
     """Train a classifier for each row of ``positives``, the points of a label, in blocks of 16.
 
+    The loss of row i of X is multiplied by ``weights[i]``, which is positive.
+
     The result for a label depends on the labels of its block and on the number of the block;
     the first block has the number ``first_block``.
     """
     arrays = _core.solve_blocks(
-        X, positives, options, first_block=first_block, n_threads=n_threads, progress=progress
-    )
+        X, positives, options, first_block=first_block, weights=weights, n_threads=n_threads,
+        progress=progress,
+    )  # fmt: skip
     return FlatSolution(*arrays)
 
 

@@ -52,6 +52,7 @@ from defrag.classifiers._support import (
     warn_about_data,
     warn_data,
 )
+from defrag.classifiers._weights import check_sample_weight, with_class_weight
 from defrag.persistence.fields import COUNT, Classes, Number, Object, Part, State, Strings
 from defrag.persistence.fields import feature_names as names_of_features
 
@@ -136,6 +137,10 @@ class Classifier(ClassifierMixin, Estimator):
         finish=_name_labels,
         sizes={"features": "n_features", "labels": "n_labels"},
     )
+
+    def _takes_weights(self) -> bool:
+        """Return whether points may have weights; :meth:`_train` then takes ``weights``."""
+        return False
 
     @abstractmethod
     def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:
@@ -244,8 +249,8 @@ class Classifier(ClassifierMixin, Estimator):
         X: MatrixLike,
         Y: LabelsLike,
         *,
+        sample_weight: Any = None,
         shape: Classifier | PathLike | None = None,
-        **unsupported: Any,
     ) -> Classifier:
         """Train on labelled points.
 
@@ -257,22 +262,19 @@ class Classifier(ClassifierMixin, Estimator):
             Their labels: a sparse or dense 0/1 matrix or data frame, a sequence or series of
             lists of label ids or of label names, or one class per point. The sorted names
             become ``classes_``.
+        sample_weight : array-like of float, shape (n_points,), optional
+            Weights of the points; only some methods can weigh points, the others refuse them.
         shape : classifier or path, optional
             A model that was trained on similar data, or its file, whose label trees are kept:
             labels keep their places in the trees, new labels join the leaf with the most
             similar labels, and all weights are learnt from X and Y. Half as many predictions
             change as with new trees. Labels are matched by id, or by name if Y has names.
-        **unsupported : dict
-            Not supported; raises TypeError. Instead of ``sample_weight``, repeat points.
 
         Returns
         -------
         self : Classifier
             The fitted classifier. It is unchanged if ``fit`` raises an exception.
         """
-        for name in unsupported:
-            hint = ": repeat points instead" if name == "sample_weight" else ""
-            raise TypeError(f"{type(self).__name__}.fit takes no {name}{hint}")
         self._check_parameters()
         require_labels(self, Y)
         X = check_features(self, X, reset=True)
@@ -289,7 +291,8 @@ class Classifier(ClassifierMixin, Estimator):
             known = previous.class_names_, previous.n_labels_
             found = match_labels(*known, labels.classes, labels.matrix.shape[1])
             shapes = Shapes(previous, found)
-        self._learn(X, labels.matrix, shapes)
+        weights = check_sample_weight(self, sample_weight, X.shape[0])
+        self._learn(X, labels.matrix, shapes, weights, labels.classes)
         if shapes is not None:
             shapes.check_all_taken()
         # scikit-learn requires dense predictions for dense labels.
@@ -298,7 +301,9 @@ class Classifier(ClassifierMixin, Estimator):
         return self
 
     @all_or_nothing
-    def _fit_canonical(self, X: Csr, Y: Csr, shapes: Shapes | None = None) -> Classifier:
+    def _fit_canonical(
+        self, X: Csr, Y: Csr, shapes: Shapes | None = None, weights: Floats | None = None
+    ) -> Classifier:
         """Train on validated matrices, as part of a composite.
 
         Parameters
@@ -310,16 +315,29 @@ class Classifier(ClassifierMixin, Estimator):
         """
         self._check_parameters()
         self.n_features_in_ = X.shape[1]
-        self._learn(X, Y, shapes)
+        self._learn(X, Y, shapes, weights)
         self._set_labels(Y.shape[1])
         return self
 
-    def _learn(self, X: Csr, Y: Csr, shapes: Shapes | None) -> None:
+    def _learn(
+        self,
+        X: Csr,
+        Y: Csr,
+        shapes: Shapes | None,
+        weights: Floats | None = None,
+        classes: NDArray[Any] | None = None,
+    ) -> None:
         seed = check_seed(self.random_state)
+        weights = with_class_weight(getattr(self, "class_weight", None), weights, Y, classes)
+        weighing: dict[str, Any] = {}
+        if weights is not None:  # points of weight 0 do not exist
+            kept = np.flatnonzero(weights)
+            X, Y = (X, Y) if len(kept) == len(weights) else (X[kept], Y[kept])
+            weighing["weights"] = weights[kept]
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
         begin = time.perf_counter()
-        self._train(X, Y, seed, shapes)
+        self._train(X, Y, seed, shapes, **weighing)
         logger.info("%s: fitted %d points, %d features, %d labels in %.2f s", type(self).__name__,
                     *X.shape, Y.shape[1], time.perf_counter() - begin)  # fmt: skip
 

@@ -166,14 +166,26 @@ class Reducing(Composite):
         base: Classifier = clone(self._unfitted_base())
         return [base.set_params(random_state=seed, n_jobs=self.n_jobs)]
 
-    def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:
+    def _takes_weights(self) -> bool:
+        """Return whether the base does; reductions have no weights."""
+        return self._unfitted_base()._takes_weights()
+
+    def _train(
+        self,
+        X: Csr,
+        Y: Csr,
+        seed: int,
+        shapes: Shapes | None = None,
+        *,
+        weights: Floats | None = None,
+    ) -> None:
         members = []
         bases = self._unfitted_members(seed)
         for number, base in enumerate(bases):
             stage = f"{base._member_noun} {number + 1} of {len(bases)}"
             with progress_stage(stage) if len(bases) > 1 else nullcontext():
                 reduction = self._fit_reduction(X, Y, base.random_state)  # type: ignore[arg-type]
-                model = base._fit_canonical(self._reduce(reduction, X), Y, shapes)
+                model = base._fit_canonical(self._reduce(reduction, X), Y, shapes, weights)
             members.append((reduction, model))
         self._set_members(members)
 

@@ -8,7 +8,7 @@ between these into arrays. Both give the same bits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from defrag.classifiers._following import Shapes
-    from defrag.typing import Csr
+    from defrag.typing import Csr, Floats
 
 Arrays: TypeAlias = "dict[str, NDArray[Any]]"
 """Named arrays, which can be stored in a file."""
@@ -153,9 +153,19 @@ class Divisible(Classifier):
     def _units(self) -> Units:
         """Return the units of the training of this classifier."""
 
-    def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:
+    def _train(
+        self,
+        X: Csr,
+        Y: Csr,
+        seed: int,
+        shapes: Shapes | None = None,
+        *,
+        weights: Floats | None = None,
+    ) -> None:
         units = self._units()
         data = units.prepare(X, Y)
+        if weights is not None:
+            data = replace(data, weights=weights)
         division = units.divide(data, seed, shapes)
         n_units = len(division.costs)
         result = units.train(data, seed, division.outline, 0, n_units)

@@ -36,6 +36,7 @@ from defrag.classifiers._division import (
 )
 from defrag.classifiers._following import follow_tree
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
+from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
 from defrag.explain.explainers import Explainer, members_that_found, own_features, search_notes
 from defrag.explain.parts import FROM_WEIGHTS, Attribution, Parts, Step
 from defrag.persistence.fields import Array, Number, Part, State, Weights
@@ -133,6 +134,7 @@ class TreeData:
     X: Csr
     Y: Csr
     positives: Csr
+    weights: Floats | None = None
 
 
 def _check_trees(part: Part) -> None:
@@ -166,10 +168,16 @@ class TreeClassifier(Divisible):
         default=0,
     )
     beam_size: int = param(Int(1), "Number of nodes kept per level of the search.", default=10)
+    class_weight: Any = CLASS_WEIGHT
 
     trees_: list[TrainedTree] = fitted("list of TrainedTree", "The trees.")
 
-    _state = State(Child("trees_", TrainedTree, many=True), check=_check_trees)
+    _state = State(
+        Child("trees_", TrainedTree, many=True),
+        check=_check_trees,
+        parameters={"class_weight": STORED_CLASS_WEIGHT},
+        absent={"class_weight": None},
+    )
 
     hard_negatives: bool = False
 
@@ -203,6 +211,9 @@ class TreeClassifier(Divisible):
     def _leaf_solver(self, seed: int) -> SolverOptions:
         """Return the options of the solver for leaves with hard negatives."""
         return self._solver(seed)
+
+    def _takes_weights(self) -> bool:
+        return True
 
     def _loss(self) -> Loss:
         return Loss.squared_hinge
@@ -558,6 +569,7 @@ class TreeUnits(Units):
                 solver,
                 negatives=negatives,
                 blocks=blocks,
+                weights=data.weights,
                 n_threads=_native.n_threads(model.n_jobs),
                 progress=progress,
             )

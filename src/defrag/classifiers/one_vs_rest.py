@@ -23,6 +23,7 @@ from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._division import Divisible, Division, Units, csr_arrays, csr_from_arrays
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
+from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
 from defrag.explain.explainers import Explainer, SingleIndex
 from defrag.persistence._weights import check_flat_weights
 from defrag.persistence.fields import Array, Object, State, Weights
@@ -87,6 +88,7 @@ class OneVsRestData:
     X: Csr
     labels: Ids
     positives: Csr
+    weights: Floats | None = None
 
 
 _FLAT_WEIGHTS = State(
@@ -230,7 +232,10 @@ class LabelUnits(Units):
                 if progress is not None:
                     inner = _batch_progress(progress, low - begin, high - begin, end - begin)
                 own = data.positives[low:high]
-                batches.append(model._solve(data.X, own, first=low, seed=seed, progress=inner))
+                more = {} if data.weights is None else {"weights": data.weights}
+                batches.append(
+                    model._solve(data.X, own, first=low, seed=seed, progress=inner, **more)
+                )
         return _join(batches, model.n_jobs)
 
     def join(self, outline: Ids, pieces: Sequence[Piece]) -> None:
@@ -337,8 +342,22 @@ class DiSMEC(OneVsRest):
 
     _seconds_per_step = 5.3e-9
 
+    class_weight: Any = CLASS_WEIGHT
+
+    _state = State(parameters={"class_weight": STORED_CLASS_WEIGHT}, absent={"class_weight": None})
+
+    def _takes_weights(self) -> bool:
+        return True
+
     def _solve(
-        self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None
+        self,
+        X: Csr,
+        positives: Csr,
+        *,
+        first: int,
+        seed: int,
+        progress: Progress | None,
+        weights: Floats | None = None,
     ) -> Csr:
         options = SolverOptions(
             cost=self.C,
@@ -354,6 +373,7 @@ class DiSMEC(OneVsRest):
             positives,
             options,
             first_block=first // LANES,
+            weights=weights,
             n_threads=_native.n_threads(self.n_jobs),
             progress=progress,
         )

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from defrag._parameters import Choice, Float, OrAuto, parameters_of, rules_of
+from defrag.classifiers._weights import ClassWeights
 from defrag.specs import NONE
 from defrag.text._texts import Lengths, StemmerName
 
@@ -186,6 +187,7 @@ def _custom_parser(rules: list[Any]) -> tuple[Callable[[Any], Any] | None, str |
         (OrAuto, _number_or_auto, "NUMBER|auto"),
         (Lengths, _lengths, "N|N-M"),
         (StemmerName, None, "NAME"),
+        (ClassWeights, None, "balanced"),
     ):
         if any(isinstance(rule, kind) for rule in rules):
             return parser, metavar

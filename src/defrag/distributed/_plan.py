@@ -196,8 +196,9 @@ def plan_and_data(
         raise ValueError(
             f"extra must be None in a plan, which cannot store functions, got {estimator!r}"
         )
-    if getattr(estimator, "calibration", None) is not None:
-        raise ValueError("calibration must be None in a plan: call calibrate after the join")
+    for name, value in estimator.get_params().items():
+        if name.endswith(("calibration", "class_weight")) and value is not None:
+            raise ValueError(f"{name} must be None in a plan, got {value!r}")
     estimator = clone(estimator)
     estimator._check_parameters()
     seed = check_seed(estimator.random_state)

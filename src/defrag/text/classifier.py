@@ -32,6 +32,12 @@ from defrag.classifiers._answers import (
 from defrag.classifiers._base import WEIGHTS_RULE, Classifier
 from defrag.classifiers._composite import check_part
 from defrag.classifiers._following import Shapes, match_labels, previous_model
+from defrag.classifiers._weights import (
+    CLASS_WEIGHT,
+    STORED_CLASS_WEIGHT,
+    check_sample_weight,
+    with_class_weight,
+)
 from defrag.explain import Explanations
 from defrag.explain.explanation import Span
 from defrag.focusing import Focused
@@ -211,6 +217,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         "Length of the rows of ``extra``; those of the vectoriser have length 1.",
         default=0.5,
     )
+    class_weight: Any = CLASS_WEIGHT
     calibration: float | None = param(
         Float(0.0, 0.5, open_low=True, none=True),
         "Share of the texts on which ``fit`` learns probabilities, with a model of the others; "
@@ -259,9 +266,14 @@ class TextClassifier(ClassifierMixin, Estimator):
         ),
         Child("thesaurus_", Thesaurus, optional=True),
         finish=_restore_classes,
-        absent={"numbered": False, "calibration": None},
+        absent={"numbered": False, "calibration": None, "class_weight": None},
         # ``extra`` is a function, which cannot be stored.
-        parameters={"base": Unfitted(), "vectorizer": Unfitted(("vectorizer",)), "extra": None},
+        parameters={
+            "base": Unfitted(),
+            "vectorizer": Unfitted(("vectorizer",)),
+            "extra": None,
+            "class_weight": STORED_CLASS_WEIGHT,
+        },
         sizes={
             "features": lambda part: (
                 part.children["vectorizer"].size("idf") + part.state["n_extra"]
@@ -275,6 +287,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         texts: Sequence[str],
         labels: Any,
         *,
+        sample_weight: Any = None,
         shape: TextClassifier | PathLike | None = None,
         thesaurus: Thesaurus | PathLike | None = None,
     ) -> TextClassifier:
@@ -287,6 +300,8 @@ class TextClassifier(ClassifierMixin, Estimator):
         labels : sequence of lists, or of classes, or 0/1 matrix
             The labels of each text: lists of names or of numbers, one class per text, or a sparse
             or dense matrix or data frame of 0 and 1, such as that of ``MultiLabelBinarizer``.
+        sample_weight : array-like of float, shape (n_texts,), optional
+            Weights of the texts, which count in training but not in the choice of words.
         shape : TextClassifier or path, optional
             A model that was trained on similar texts, or its file, whose label trees are kept;
             see ``fit`` of :class:`LabelTree`. Labels are matched by name. Words keep their ids,
@@ -301,7 +316,8 @@ class TextClassifier(ClassifierMixin, Estimator):
         self : TextClassifier
             The fitted classifier.
         """
-        return self._fit_announced(texts, labels, lambda *_: None, shape=shape, thesaurus=thesaurus)
+        more: Any = {"sample_weight": sample_weight, "shape": shape, "thesaurus": thesaurus}
+        return self._fit_announced(texts, labels, lambda *_: None, **more)
 
     @all_or_nothing
     def _fit_announced(
@@ -310,6 +326,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         labels: Any,
         announce: Callable[[Classifier, Csr, Csr], None],
         *,
+        sample_weight: Any = None,
         shape: TextClassifier | PathLike | None = None,
         thesaurus: Thesaurus | PathLike | None = None,
     ) -> None:
@@ -323,7 +340,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             As in ``fit``.
         announce : callable
             Called with the unfitted classifier, its points and its labels.
-        shape, thesaurus
+        sample_weight, shape, thesaurus
             As in ``fit``.
         """
         named = thesaurus_of(thesaurus)
@@ -335,6 +352,10 @@ class TextClassifier(ClassifierMixin, Estimator):
         require_labels(self, labels)
         checked = check_texts(texts)
         known = check_text_labels(labels, len(checked))
+        weights = check_sample_weight(blank, sample_weight, len(checked))
+        if self.class_weight is not None:
+            given = with_class_weight(self.class_weight, weights, known.matrix, known.classes)
+            weights = check_sample_weight(blank, given, len(checked))
         words = None if previous is None else previous.vectorizer_
         if words is not None and not self.vectorizer_._cuts_as(words):
             words = None
@@ -353,22 +374,25 @@ class TextClassifier(ClassifierMixin, Estimator):
             n_labels = previous.base_.n_labels_
             found = match_labels(previous.classes_[:n_labels], n_labels, own, Y.shape[1])
             shapes = Shapes(previous.base_, found)
-        self.base_ = blank._fit_canonical(X, Y, shapes)
+        self.base_ = blank._fit_canonical(X, Y, shapes, weights)
         if shapes is not None:
             shapes.check_all_taken()
         self._set_labels(known.classes, known.dense, known.multilabel)
         self._use_thesaurus(named)
         if self.calibration is not None:
-            self.base_.calibration_ = self._held_out_calibration(blank, X, Y, seed)
+            self.base_.calibration_ = self._held_out_calibration(blank, X, Y, seed, weights)
 
-    def _held_out_calibration(self, blank: Classifier, X: Csr, Y: Csr, seed: int) -> Calibration:
+    def _held_out_calibration(
+        self, blank: Classifier, X: Csr, Y: Csr, seed: int, weights: Floats | None
+    ) -> Calibration:
         """Return the map from scores to probabilities of a model of a part of the texts."""
         n_held = math.ceil(float(self.calibration or 0.0) * X.shape[0])
         order = np.random.default_rng([seed, _CALIBRATION_STREAM]).permutation(X.shape[0])
         held, others = np.sort(order[:n_held]), np.sort(order[n_held:])
         if not Y[others].nnz:
             raise ValueError(f"calibration={self.calibration} leaves no labelled text to train on")
-        model = clone(blank)._fit_canonical(X[others], Y[others])
+        weights = None if weights is None else weights[others]
+        model = clone(blank)._fit_canonical(X[others], Y[others], None, weights)
         labels, scores = model._rank(X[held], min(_CALIBRATED, Y.shape[1]), exhaustive=False)
         return Calibration.of_ranking(labels, scores, Y[held])
 
