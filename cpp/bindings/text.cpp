@@ -2,6 +2,7 @@
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
 #include "core/text/counts.hpp"
+#include "core/text/names.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -154,6 +155,30 @@ void bind_features(nb::module_& m) {
             "words"_a);
 }
 
+void bind_names(nb::module_& m) {
+    nb::class_<NameMatches>(m, "NameMatches")
+        .def_prop_ro("ends", array_of(&NameMatches::ends))
+        .def_prop_ro("names", array_of(&NameMatches::names))
+        .def_prop_ro("times", array_of(&NameMatches::times))
+        .def_prop_ro("title", array_of(&NameMatches::title))
+        .def_prop_ro("inside", array_of(&NameMatches::inside))
+        .def_prop_ro("first", array_of(&NameMatches::first))
+        .def_prop_ro("cover", array_of(&NameMatches::cover))
+        .def_prop_ro("density", array_of(&NameMatches::density));
+    nb::class_<NameIndex>(m, "NameIndex")
+        .def(
+            "__init__",
+            [](NameIndex* self, const nb::list& names) { new (self) NameIndex(text_views(names)); },
+            "names"_a)
+        .def(
+            "find",
+            [](const NameIndex& self, const nb::list& texts, unsigned n_threads) {
+                const Texts views = text_views(texts);
+                return run(n_threads, nb::none(), find_names, views, self);
+            },
+            "texts"_a, nb::kw_only(), "n_threads"_a);
+}
+
 }  // namespace
 
 void bind_text(nb::module_& m) {
@@ -169,4 +194,5 @@ void bind_text(nb::module_& m) {
     bind_strings(m);
     bind_corpus(m);
     bind_features(m);
+    bind_names(m);
 }

@@ -134,14 +134,14 @@ def _fit_odds(predictors: NDArray[np.float64], weights: NDArray[np.float64]) -> 
         error, curvature = total * share - missing, total * share * (1.0 - share)
         gradient = [float((error * one).sum()) for one in columns] + penalty * coefficients
         hessian = [[float((curvature * one * other).sum()) for other in columns] for one in columns]
-        step = _solve_small(hessian + np.diag(penalty), gradient)
+        step = solve_small(hessian + np.diag(penalty), gradient)
         coefficients = coefficients - step
         if np.abs(step).max() < _SMALL_STEP:
             break
     return coefficients
 
 
-def _solve_small(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def solve_small(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve a small positive definite system by Cholesky's method, without LAPACK."""
     n = len(right)
     lower, solution = np.zeros((n, n)), right.copy()

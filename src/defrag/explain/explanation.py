@@ -192,6 +192,27 @@ class Explanation:
         """Return the explanation with the text that the features come from."""
         return replace(self, text=text, spans=tuple(spans))
 
+    def with_terms(self, terms: Sequence[tuple[str, float]], first_id: int) -> Explanation:
+        """Return the explanation with terms that are not features, numbered from ``first_id`` on.
+
+        The score grows by their sum.
+        """
+        added = np.array([value for _, value in terms], dtype=np.float64)
+        score = self.score + float(added.sum())
+        contributions = np.append(self.contributions, added)
+        order = np.argsort(-np.abs(contributions), kind="stable")
+        ids = np.append(self.features, np.arange(first_id, first_id + len(terms), dtype=np.int32))
+        names = [*self.names, *(name for name, _ in terms)]
+        return replace(
+            self,
+            score=score,
+            features=ids[order],
+            names=[names[i] for i in order.tolist()],
+            values=np.append(self.values, np.ones(len(terms), dtype=np.float32))[order],
+            contributions=contributions[order],
+            without=np.append(self.without + score - self.score, score - added)[order],
+        )
+
     def __repr__(self) -> str:
         return (
             f"Explanation(label={self.label!r}, score={self.score:.4f}, base={self.base:.4f}, "
@@ -216,6 +237,14 @@ class Explanation:
         from defrag.explain import showing  # noqa: PLC0415 - with rich
 
         return showing.explanation_html(self)
+
+
+def without_features(label_id: int, label: Any) -> Explanation:
+    """Return the explanation of a score of 0 to which no feature contributes."""
+    none = np.zeros(0)
+    values = none.astype(np.float32)
+    return Explanation(label, label_id, 0.0, 0.0, none.astype(np.int32), [], values, none, none, (),
+                       "")  # fmt: skip
 
 
 class Explanations(tuple[Explanation, ...]):

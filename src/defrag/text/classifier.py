@@ -39,7 +39,7 @@ from defrag.classifiers._weights import (
     with_class_weight,
 )
 from defrag.explain import Explanations
-from defrag.explain.explanation import Span
+from defrag.explain.explanation import Span, without_features
 from defrag.focusing import Focused
 from defrag.persistence.fields import COUNT, MAX_COUNT, Number, State, Strings
 from defrag.persistence.kinds import Child, Unfitted
@@ -53,6 +53,8 @@ from defrag.text._labels import (
     with_names_only,
 )
 from defrag.text._texts import check_text_labels, check_texts
+from defrag.text.naming import LabelNames, NameEvidence, Naming
+from defrag.text.ranker import N_RANKED, Ranker, join_candidates, learn_ranker, rank_with
 from defrag.text.vectorizer import TextVectorizer
 from defrag.thesaurus import Match, Thesaurus
 
@@ -239,6 +241,9 @@ class TextClassifier(ClassifierMixin, Estimator):
         "training points, those that only the thesaurus has.",
     )
     thesaurus_: Thesaurus | None = fitted("Thesaurus or None", "What the labels are called.")
+    naming_: Naming | None = fitted(
+        "Naming or None", "What names of labels in texts mean, and how they rank labels."
+    )
     numbered_: bool = fitted()
     n_extra_: int = fitted(
         "int", "The number of features of ``extra``, which follow those of the vectoriser."
@@ -265,6 +270,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             get=_names_in_file,
         ),
         Child("thesaurus_", Thesaurus, optional=True),
+        Child("naming_", Naming, optional=True),
         finish=_restore_classes,
         absent={"numbered": False, "calibration": None, "class_weight": None},
         # ``extra`` is a function, which cannot be stored.
@@ -309,7 +315,9 @@ class TextClassifier(ClassifierMixin, Estimator):
             ``stemmer``.
         thesaurus : Thesaurus or path, optional
             What labels that are names are called, or a file that :meth:`Thesaurus.read` reads:
-            names for the model to show, and labels that the texts do not have yet.
+            names for the model to show, and labels that the texts do not have yet. From 2,500
+            texts on, names that are found in a text rank its labels, and find those without
+            training texts, if that is better on texts that are held out; ``naming_.use`` says.
 
         Returns
         -------
@@ -379,6 +387,9 @@ class TextClassifier(ClassifierMixin, Estimator):
             shapes.check_all_taken()
         self._set_labels(known.classes, known.dense, known.multilabel)
         self._use_thesaurus(named)
+        if self._names_ is not None:
+            self.naming_ = self._learn_naming(self._names_, blank, checked, X, Y)
+            self._use_thesaurus(named)
         if self.calibration is not None:
             self.base_.calibration_ = self._held_out_calibration(blank, X, Y, seed, weights)
 
@@ -395,6 +406,24 @@ class TextClassifier(ClassifierMixin, Estimator):
         model = clone(blank)._fit_canonical(X[others], Y[others], None, weights)
         labels, scores = model._rank(X[held], min(_CALIBRATED, Y.shape[1]), exhaustive=False)
         return Calibration.of_ranking(labels, scores, Y[held])
+
+    def _learn_naming(
+        self, names: LabelNames, blank: Classifier, texts: list[str], X: Csr, Y: Csr
+    ) -> Naming:
+        """Return what names in texts mean, and the ranker that is best on held-out texts."""
+        threads = _native.n_threads(self.n_jobs)
+
+        def train_without(held: NDArray[np.bool_]) -> tuple[Ids, Floats, NameEvidence]:
+            rest = np.flatnonzero(~held)
+            known = Naming.count(names, [texts[i] for i in rest.tolist()], Y[rest], threads)
+            evidence = NameEvidence(names, known, len(texts) / len(rest))
+            model = clone(blank)._fit_canonical(X[rest], Y[rest])
+            n_best = min(N_RANKED, Y.shape[1])
+            return *model._rank(X[held], n_best, exhaustive=False), evidence
+
+        ranker, use = learn_ranker(texts, Y, train_without, n_threads=threads)
+        naming = Naming.count(names, texts, Y, threads)
+        return naming.with_ranker(ranker, use)
 
     def _set_labels(self, classes: NDArray[Any] | None, dense: bool, multilabel: bool) -> None:
         """Set the labels of a model whose base is trained, from the parts of ``Labels``."""
@@ -413,6 +442,15 @@ class TextClassifier(ClassifierMixin, Estimator):
         self.thesaurus_ = thesaurus
         self.classes_ = with_names_only(trained, thesaurus)
         self._current_ = current_labels(self.classes_, thesaurus)
+        previous: LabelNames | None = getattr(self, "_names_", None)
+        naming = self.naming_ = getattr(self, "naming_", None)
+        self._names_ = None if thesaurus is None else LabelNames(self.classes_, thesaurus)
+        self._evidence_ = None
+        if self._names_ is not None and naming is not None:
+            if previous is not None:
+                naming = self.naming_ = naming.follow(previous, self._names_)
+            naming.check_fits(self._names_, len(trained))
+            self._evidence_ = NameEvidence(self._names_, naming)
 
     def add_labels(self, thesaurus: Thesaurus | PathLike) -> TextClassifier:
         """Add labels with names, and rename, withdraw or merge labels, without training.
@@ -581,38 +619,61 @@ class TextClassifier(ClassifierMixin, Estimator):
             check_is_fitted(self)
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
-        labels, scores, _ = self._best(self._points(texts), int(k), usable)
+        labels, scores, _ = self._best(check_texts(texts), int(k), usable)
         return labels, scores
 
     def _best(
-        self, points: Csr | KernelRows, k: int, usable: NDArray[np.bool_] | None = None
+        self, texts: list[str], k: int, usable: NDArray[np.bool_] | None = None
     ) -> tuple[Ids, Floats, Ids]:
-        """Return the best usable labels of points, their scores, and the labels that were ranked.
+        """Return the best usable labels of texts, their scores, and the labels that were ranked.
 
         Those are others where a label has taken the place of older ones.
         """
+        points = self._points(texts)
         current = usable_labels(self._current_, usable)
         if current is None:
-            labels, scores = self._ranked(points, k)
+            labels, scores = self._ranked(texts, points, k)
             return labels, scores, labels
-        n_labels = self.base_.n_labels_
+        n_labels = self._n_ranked
         asked = k = min(k, n_labels)
         while True:  # labels that may not be returned have taken places
-            labels, scores = self._ranked(points, asked)
+            labels, scores = self._ranked(texts, points, asked)
             found, values, sources = redirect(labels, scores, current, k)
             lacking = (found < 0).any(axis=1)
             if asked == n_labels or not (labels[lacking, -1:] >= 0).any():
                 return found, values, sources
             asked = min(4 * asked, n_labels)
 
-    def _ranked(self, points: Csr | KernelRows, k: int) -> tuple[Ids, Floats]:
-        """Return the ranking of points by the model as it was trained."""
+    @property
+    def _n_ranked(self) -> int:
+        """The number of labels that may be ranked: with points, or all that have names."""
+        return self.base_.n_labels_ if self._ranker() is None else len(self.classes_)
+
+    def _ranker(self) -> Ranker | None:
+        """Return the ranker of candidates, None if the base alone ranks."""
+        return None if self._evidence_ is None else self._evidence_.naming.ranker
+
+    def _base_ranking(self, points: Csr | KernelRows, k: int) -> tuple[Ids, Floats]:
+        """Return the ranking of points by the base, of more labels if a ranker follows."""
         X = cast("Csr", points) if self.base_._ranks_kernel_rows else _native.as_matrix(points)
-        labels, scores = self.base_._rank(X, min(k, self.base_.n_labels_), exhaustive=False)
+        n_asked = k if self._ranker() is None else max(k, N_RANKED)
+        labels, scores = self.base_._rank(X, min(n_asked, self.base_.n_labels_), exhaustive=False)
         if _native.count_empty_rows(X):
             nothing_known = X.indptr[1:] == X.indptr[:-1]
             labels[nothing_known], scores[nothing_known] = -1, 0.0
         return labels, scores
+
+    def _ranked(self, texts: list[str], points: Csr | KernelRows, k: int) -> tuple[Ids, Floats]:
+        """Return the ranking of points, those of the texts, by the model as it was trained."""
+        labels, scores = self._base_ranking(points, k)
+        ranker = self._ranker()
+        if ranker is None or self._evidence_ is None:
+            return labels, scores
+        threads = _native.n_threads(self.n_jobs)
+        n_best = min(k, len(self.classes_))
+        return rank_with(
+            ranker, self._evidence_, texts, labels, scores, k=n_best, n_threads=threads
+        )
 
     def _usable(self, allow: Sequence[str] | None, deny: Sequence[str]) -> NDArray[np.bool_] | None:
         """Return which labels may be returned, None for all."""
@@ -793,12 +854,12 @@ class TextClassifier(ClassifierMixin, Estimator):
             raise ValueError(f"text must be one string, got {text!r:.60}")  # noqa: TRY004 - as every other bad value
         row = self._rows([text])
         number = None if label is None else self._number(label)
-        if not row.nnz and number is None:
+        if not row.nnz and number is None and self._ranker() is None:
             if k is None:
                 raise ValueError(_UNKNOWN)
             check_count("k", k)
             return Explanations()
-        found = self._explanations(row, number, k)
+        found = self._explanations(text, row, number, k)
         features, begins, ends = self.vectorizer_.spans(text)
         places = zip(features.tolist(), begins.tolist(), ends.tolist(), strict=True)
         spans = [Span(*place) for place in places]
@@ -849,24 +910,27 @@ class TextClassifier(ClassifierMixin, Estimator):
             return [same, *(one for one in found if one.label != words and one.exact)][:n]
         return found
 
-    def _explanations(self, row: Csr, number: int | None, k: int | None) -> Any:
+    def _explanations(self, text: str, row: Csr, number: int | None, k: int | None) -> Any:
         """Return explanations of a label, or of the best ones under the labels they have now."""
+        checked = check_texts([text])
 
         def explain(label: int | None, n: int | None) -> Any:
+            if label is not None and n is None and self._ranker() is not None:
+                return self._explain_candidate(checked[0], row, label)
             label_of = self.classes_.__getitem__
             return explain_point(self.base_, row, label, n, label_of=label_of, names=self._names())
 
         if number is not None:
             olds = [number] if self._current_ is None else np.flatnonzero(self._current_ == number)
-            olds = [old for old in [*olds, number] if old < self.base_.n_labels_]
+            olds = [old for old in [*olds, number] if old < self._n_ranked]
             if not olds:
                 label = self.classes_[number]
                 raise ValueError(f"label {label!r} has no training points, so nothing explains it")
             best = max((explain(int(old), k) for old in olds), key=lambda one: one.score)
             return replace(best, label=self.classes_[number], label_id=number)
-        if self._current_ is None:
+        if self._current_ is None and self._ranker() is None:
             return explain(None, k)
-        ids, _, sources = self._best(row, 1 if k is None else check_count("k", k))
+        ids, _, sources = self._best(checked, 1 if k is None else check_count("k", k))
         pairs = zip(ids[0].tolist(), sources[0].tolist(), strict=True)
         found = [
             replace(explain(source, None), label=self.classes_[label], label_id=label)
@@ -876,6 +940,23 @@ class TextClassifier(ClassifierMixin, Estimator):
         if k is None and not found:
             raise ValueError("no label is predicted for the text: give the label to explain")
         return Explanations(found) if k is not None else found[0]
+
+    def _explain_candidate(self, text: str, row: Csr, label: int) -> Any:
+        """Explain a probability: the words' part is the score of the base, then come two terms.
+
+        These are what the name changes, and what the ranker makes of the score without a name.
+        """
+        ranker, evidence = cast("Ranker", self._ranker()), cast("NameEvidence", self._evidence_)
+        ranking = self._base_ranking(row, self.base_.n_labels_)  # the label may be far down
+        found = join_candidates(*ranking, evidence.find([text], n_threads=1))
+        whole, alone = ranker.shares(found, label)
+        one: Any = without_features(label, self.classes_[label])
+        if label < self.base_.n_labels_:
+            label_of, names = self.classes_.__getitem__, self._names()
+            one = explain_point(self.base_, row, label, None, label_of=label_of, names=names)
+        name = evidence.describe(text, label) or "no name"
+        terms = [(name, whole - alone), ("rank among candidates", alone - one.score)]
+        return one.with_terms(terms, row.shape[1])
 
     @on_snapshot
     def label_features(self, label: str, n: int = 50) -> LabelFeatures:

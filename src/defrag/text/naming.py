@@ -1,0 +1,267 @@
+"""Names of labels as evidence: found in texts, they rank labels, also those without training texts.
+
+A name is found where all its stems are in one sentence (``cpp/core/text/names.hpp``). How much
+that means is learnt from the training texts: of those with the name, how many have the label?
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag import _native
+from defrag._parameters import Choice
+from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State
+from defrag.text.ranker import N_KINDS, USES, Found, Ranker, has_labels, n_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.thesaurus import Thesaurus
+    from defrag.typing import Csr, Ids
+
+    Numbers = NDArray[np.float64]
+
+_MOST_FOUND = 50
+"""Labels found in a text by their names, at most."""
+_N_NUMBERS = 15
+# Texts, with the mean share of hits, that are added to those with a name.
+_PRIOR = 2.0
+_BRACKETS = re.compile(r"\s*[(<\[][^)>\]]*[)>\]]")
+
+
+def _name_to_find(name: str) -> str:
+    """Return a name without what is in brackets, unless that is all of it.
+
+    Examples
+    --------
+    >>> _name_to_find("Mercury (planet)"), _name_to_find("<C++>")
+    ('Mercury', '<C++>')
+    """
+    return _BRACKETS.sub("", name) or name
+
+
+class LabelNames:
+    """The names of the labels of a model, and an index that finds them.
+
+    Parameters
+    ----------
+    classes : ndarray of str objects
+        The labels.
+    thesaurus : Thesaurus
+        Their names.
+    """
+
+    def __init__(self, classes: NDArray[Any], thesaurus: Thesaurus) -> None:
+        self.classes, self.thesaurus = classes, thesaurus
+        self.n_labels, self.names = len(classes), thesaurus.names
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """The label of each name, -1 for none."""
+        number = {label: place for place, label in enumerate(self.classes.tolist())}
+        of_concept = np.array([number.get(one, -1) for one in self.thesaurus.ids], dtype=np.int64)
+        of_concept[self.thesaurus.withdrawn > 0] = -1
+        return of_concept[self.thesaurus.name_concepts]
+
+    def named(self) -> list[tuple[str, str]]:
+        """Return each name with the concept that has it."""
+        ids = list(self.thesaurus.ids)
+        owners = self.thesaurus.name_concepts.tolist()
+        return [(ids[owner], name) for owner, name in zip(owners, self.names, strict=True)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The index is built again; it is not part of a model.
+        return {name: one for name, one in vars(self).items() if name != "_table"}
+
+    @cached_property
+    def _table(self) -> tuple[_native.NameIndex, Numbers]:
+        """The index, and the logarithms of words, of labels with the same name, of characters."""
+        found = [_name_to_find(name) for name in self.names]
+        index = _native.NameIndex(found)
+        _, same, counts = np.unique(
+            [one.lower() for one in found], return_inverse=True, return_counts=True
+        )
+        words = [max(1, len(one.split())) for one in found]
+        sizes = [max(1, len(one)) for one in found]
+        return index, np.log(np.array([words, counts[same], sizes], dtype=np.float64))
+
+    def find(self, texts: list[str], n_threads: int) -> tuple[Any, NDArray[np.int64]]:
+        """Return the names in texts, and the text of each of them."""
+        found = self._table[0].find(texts, n_threads=n_threads)
+        sizes = np.diff(found.ends, prepend=0)
+        return found, np.repeat(np.arange(len(texts), dtype=np.int64), sizes)
+
+    @property
+    def sizes(self) -> Numbers:
+        """What is known about each name in itself, three logarithms."""
+        return self._table[1]
+
+
+def _check(part: Part) -> None:
+    """Check that there are weights where a ranker is used."""
+    needed = n_weights(_N_NUMBERS) if part.state["use"] in USES[:2] else 0
+    if len(part.arrays["weights"]) != needed:
+        part.fail(f"{part.name('weights')} must have {needed} items, got "
+                  f"{len(part.arrays['weights'])}")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What names of labels mean, and the ranker that was learnt with them.
+
+    Parameters
+    ----------
+    use : str
+        What the ranker does, or why there is none.
+    texts, hits : ndarray of int32, shape (n_names,)
+        Training texts with each name, and of these the ones that have its label.
+    points : ndarray of int32, shape (n_labels,)
+        Training texts of each label that has any.
+    weights : ndarray of float64
+        Of the ranker; empty if there is none.
+    """
+
+    use: str
+    texts: Ids
+    hits: Ids
+    points: Ids
+    weights: Numbers
+
+    _state = State(
+        Number("use", Choice(USES)),
+        Array("texts", "int32", low=0, below=MAX_COUNT),
+        Array("hits", "int32", length="texts", low=0, below=MAX_COUNT),
+        Array("points", "int32", low=0, below=MAX_COUNT),
+        Array("weights", "float64", low=-LARGEST, most=LARGEST),
+        kind="naming",
+        check=_check,
+        build=lambda _, values: Naming(**values),
+    )
+
+    @classmethod
+    def count(cls, names: LabelNames, texts: list[str], Y: Csr, n_threads: int) -> Naming:
+        """Return the counts of training texts, without a ranker."""
+        found, rows = names.find(texts, n_threads)
+        labels = names.labels[found.names]
+        hit = (labels >= 0) & has_labels(Y, rows, labels)
+        n_names = len(names.names)
+        return cls(
+            "no gain",
+            np.bincount(found.names, minlength=n_names).astype(np.int32),
+            np.bincount(found.names[hit], minlength=n_names).astype(np.int32),
+            np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int32),
+            np.zeros(0),
+        )
+
+    def follow(self, old: LabelNames, new: LabelNames) -> Naming:
+        """Return the same for other names; counts go with the name of a label."""
+        place = {key: number for number, key in enumerate(old.named())}
+        taken = np.array([place.get(key, len(self.texts)) for key in new.named()], dtype=np.int64)
+        texts, hits = (np.append(one, np.int32(0))[taken] for one in (self.texts, self.hits))
+        return Naming(self.use, texts, hits, self.points, self.weights)
+
+    def with_ranker(self, ranker: Ranker | None, use: str) -> Naming:
+        """Return the same with a ranker, None for none."""
+        weights = np.zeros(0) if ranker is None else ranker.weights.ravel()
+        return Naming(use, self.texts, self.hits, self.points, weights)
+
+    def check_fits(self, names: LabelNames, n_trained: int) -> None:
+        """Raise ValueError unless the counts are those of the names and labels of a model."""
+        for noun, got, wanted in (
+            ("names of the thesaurus", len(self.texts), len(names.names)),
+            ("labels", len(self.points), n_trained),
+        ):
+            if got != wanted:
+                raise ValueError(f"naming must have counts of the {wanted} {noun}, got {got}")
+
+    @cached_property
+    def ranker(self) -> Ranker | None:
+        """The ranker, if there is one."""
+        if not len(self.weights):
+            return None
+        return Ranker(self.weights.reshape(N_KINDS, -1), self.use == "added")
+
+
+class NameEvidence:
+    """Finds labels by their names; see :class:`defrag.text.ranker.Evidence`.
+
+    Parameters
+    ----------
+    names : LabelNames
+        The names.
+    naming : Naming
+        What they mean.
+    scale : float, default=1.0
+        Factor of all counts, where they are those of a part of the texts.
+    """
+
+    def __init__(self, names: LabelNames, naming: Naming, scale: float = 1.0) -> None:
+        self.names, self.naming, self._scale = names, naming, scale
+        self._points = np.zeros(names.n_labels)
+        self._points[: len(naming.points)] = scale * naming.points
+        n_texts = float(naming.texts.sum(dtype=np.int64))
+        self._usual = (float(naming.hits.sum(dtype=np.int64)) + 0.5) / (n_texts + 1.0)
+
+    def find(self, texts: list[str], *, n_threads: int) -> Found:
+        """Return the labels found in texts."""
+        found, rows = self.names.find(texts, n_threads)
+        labels = self.names.labels[found.names]
+        known = np.flatnonzero(labels >= 0)
+        rows, labels, names = rows[known], labels[known], found.names[known]
+        n_texts, link = self._links(names)
+        # Of several names of a label, the one that says most; then the best labels of each text.
+        best = np.lexsort((names, -link, labels, rows))
+        best = best[_first_of_each(rows[best] * self.names.n_labels + labels[best])]
+        best = best[np.lexsort((labels[best], -link[best], rows[best]))]
+        places = np.arange(len(best)) - np.searchsorted(rows[best], rows[best])
+        n_found = np.bincount(rows[best], minlength=len(texts))
+        best, places = best[places < _MOST_FOUND], places[places < _MOST_FOUND]
+        back = np.lexsort((labels[best], rows[best]))
+        best, places = best[back], places[back]
+        at, chosen, links = known[best], names[best], link[best]
+        logits = np.log(links) - np.log1p(-links)
+        columns = (
+            logits, logits * logits, np.log1p(n_texts[best]), found.title[at],
+            np.log(found.times[at]), found.first[at], found.cover[at], found.density[at],
+            found.inside[at], np.log1p(places), np.log1p(n_found[rows[best]]),
+            found.title[at] * logits, *self.names.sizes[:, chosen],
+        )  # fmt: skip
+        numbers = np.array(columns, dtype=np.float64)
+        return Found(rows[best], labels[best], numbers, self._points)
+
+    def _links(self, names: Ids) -> tuple[Numbers, Numbers]:
+        """Return how many texts have each name, and the share of these that have its label."""
+        texts, hits = (
+            self._scale * one[names].astype(np.float64)
+            for one in (self.naming.texts, self.naming.hits)
+        )
+        return texts, (hits + self._usual * _PRIOR) / (texts + _PRIOR)
+
+    def describe(self, text: str, label: int) -> str:
+        """Return which name of a label is in a text, "" if none is."""
+        found, _ = self.names.find([text], 1)
+        here = np.flatnonzero(self.names.labels[found.names] == label)
+        if not len(here):
+            return ""
+        one = here[np.argmax(self._links(found.names[here])[1])]
+        name = found.names[one]
+        place = " in the title" if found.title[one] else ""
+        texts, hits = int(self.naming.texts[name]), int(self.naming.hits[name])
+        said = (
+            f"of {texts:,} texts with it, {hits:,} {'has' if hits == 1 else 'have'} the label"
+            if texts
+            else "no training text has it"
+        )
+        return f'name "{self.names.names[int(name)]}"{place} ({said})'
+
+
+def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which items of sorted keys differ from the item before."""
+    first = np.ones(len(keys), dtype=bool)
+    first[1:] = keys[1:] != keys[:-1]
+    return first

@@ -1,0 +1,368 @@
+"""A learned ranker of candidates: the best labels of a classifier, and those that evidence adds.
+
+Evidence is whatever finds labels in a text beside the classifier, such as their names
+(``naming.py``). It proposes labels with a row of numbers each, :class:`Ranker` turns the numbers
+and the score of the classifier into a probability, and :func:`learn_ranker` learns it on texts
+that the classifier did not see. Every sum is added in one order, without BLAS, so that models do
+not depend on threads or processors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from defrag.imputation import solve_small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Floats, Ids
+
+    Numbers = NDArray[np.float64]
+
+N_RANKED = 50
+"""Labels of the classifier that are candidates."""
+LEAST_TEXTS = 2500
+"""Fewer training texts than this teach nothing about a ranker."""
+USES = ("added", "ranked", "few texts", "no gain")
+"""What a ranker does: adds candidates; only ranks those of the classifier; or why it does not."""
+
+_MOST_HELD_OUT, _HELD_OUT_SHARE = 10_000, 0.2
+_DEPTH = 5  # of the nDCG by which rankers are compared
+_BASE_NUMBERS = 8
+_PRODUCTS = 2  # of the first number of the evidence
+_TEXTS_AT_A_TIME = 1024  # about ten megabytes of numbers
+_PENALTY, _MAX_STEPS, _SMALL_STEP, _MAX_LOGIT = 1.0, 30, 1e-7, 30.0
+
+
+class Found(NamedTuple):
+    """The labels that evidence proposes, sorted by text and label.
+
+    Parameters
+    ----------
+    rows, labels : ndarray of int64, shape (n_found,)
+        Texts and labels.
+    numbers : ndarray of float64, shape (n_numbers, n_found)
+        What is known about them; first the log-odds of the evidence alone.
+    points : ndarray of float64, shape (n_labels,)
+        The number of training texts of each label.
+    """
+
+    rows: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    numbers: Numbers
+    points: Numbers
+
+
+class Evidence(Protocol):
+    """What finds labels in texts beside a classifier."""
+
+    def find(self, texts: list[str], *, n_threads: int) -> Found:
+        """Return the labels found in texts."""
+
+    def describe(self, text: str, label: int) -> str:
+        """Return why a label was found in a text, in a few words."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidates of texts: a row of numbers, and whether they are new to the classifier.
+
+    The kinds are labels that only the classifier ranks, those that both found, and those that only
+    the evidence found, with training texts and without.
+    """
+
+    rows: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    kinds: NDArray[np.int8]
+    numbers: Numbers
+
+    def of(self, texts: NDArray[np.bool_]) -> Candidates:
+        """Return those of some texts, whose numbers stay."""
+        kept = texts[self.rows]
+        return Candidates(
+            self.rows[kept], self.labels[kept], self.kinds[kept], self.numbers[:, kept]
+        )
+
+
+N_KINDS, _BOTH, _NEW = 4, 1, 2
+
+
+def n_weights(n_numbers: int) -> int:
+    """Return the number of weights of a ranker with evidence of this many numbers."""
+    return N_KINDS * (1 + _BASE_NUMBERS + n_numbers + _PRODUCTS)
+
+
+def join_candidates(labels: Ids, scores: Floats, found: Found) -> Candidates:
+    """Return the labels of a ranking and those found by evidence as candidates.
+
+    Parameters
+    ----------
+    labels, scores : ndarray, shape (n_texts, n_ranked)
+        The ranking of the classifier.
+    found : Found
+        The labels found in the same texts.
+    """
+    n_labels = np.int64(len(found.points))
+    rows, places = np.nonzero(labels >= 0)
+    values = np.clip(scores[rows, places].astype(np.float64), 1e-6, 1.0 - 1e-6)
+    ranked = rows * n_labels + labels[rows, places]
+    by_key = np.argsort(ranked, kind="stable")
+    ranked, places, values = ranked[by_key], places[by_key], values[by_key]
+    new = found.rows * n_labels + found.labels
+    keys = np.union1d(ranked, new)
+    at_ranked, at_new = np.searchsorted(keys, ranked), np.searchsorted(keys, new)
+    n_found = len(found.numbers)
+    numbers = np.zeros((_BASE_NUMBERS + n_found + _PRODUCTS, len(keys)))
+    best = np.clip(scores[:, :1].astype(np.float64), 1e-6, 1.0)[rows[by_key], 0]
+    logs = np.log(values)
+    numbers[:5, at_ranked] = logs, logs * logs, np.log1p(places), values, np.log(best)
+    numbers[_BASE_NUMBERS:-_PRODUCTS, at_new] = found.numbers
+    rows, columns = np.divmod(keys, n_labels)
+    points = found.points[columns]
+    numbers[5] = np.log1p(points)
+    numbers[6], numbers[7] = numbers[5] ** 2, numbers[5] * numbers[0]
+    # A sum of weights cannot say that two good reasons are more than each of them.
+    numbers[-2:] = numbers[_BASE_NUMBERS] * numbers[[0, 5]]
+    kinds = np.full(len(keys), _NEW, dtype=np.int8)
+    kinds[points <= 0] = _NEW + 1
+    kinds[at_ranked] = 0
+    kinds[at_new[np.isin(new, ranked, assume_unique=True)]] = _BOTH
+    return Candidates(rows, columns, kinds, numbers)
+
+
+def has_labels(Y: Csr, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of the texts have which of the labels; labels beyond Y have none."""
+    n_labels = Y.shape[1]
+    owners = np.repeat(np.arange(Y.shape[0], dtype=np.int64), np.diff(Y.indptr))
+    known = np.sort(owners * n_labels + Y.indices)
+    wanted = rows * n_labels + labels
+    place = np.minimum(np.searchsorted(known, wanted), max(0, len(known) - 1))
+    return (labels < n_labels) & (known[place] == wanted if len(known) else False)
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Weights of a logistic regression for each kind of candidate.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (N_KINDS, 1 + n_numbers)
+        The intercept, and the weights of the numbers.
+    adds : bool
+        Whether labels that the classifier does not rank are candidates.
+    """
+
+    weights: Numbers
+    adds: bool
+
+    def logits(self, found: Candidates) -> Numbers:
+        """Return the log-odds of candidates."""
+        weights = self.weights[found.kinds]
+        logits = weights[:, 0].copy()
+        for number, values in enumerate(found.numbers, 1):
+            logits += weights[:, number] * values
+        if not self.adds:
+            logits[found.kinds >= _NEW] = -np.inf
+        return np.clip(logits, None, _MAX_LOGIT)
+
+    def shares(self, found: Candidates, label: int) -> tuple[float, float]:
+        """Return the probability of a label of one text, and what it would be without evidence."""
+        place = np.flatnonzero(found.labels == label)
+        if not len(place):
+            return 0.0, 0.0
+        one = Candidates(
+            found.rows[place], found.labels[place], found.kinds[place], found.numbers[:, place]
+        )
+        numbers = one.numbers.copy()
+        numbers[_BASE_NUMBERS:] = 0.0
+        kinds = np.where(one.kinds >= _NEW, one.kinds, 0).astype(np.int8)
+        bare = replace(one, kinds=kinds, numbers=numbers)
+        alone = -np.inf if kinds[0] else float(self.logits(bare)[0])
+        values = 1.0 / (1.0 + np.exp(-np.array([float(self.logits(one)[0]), alone])))
+        return float(values[0]), float(values[1])
+
+    def rank(self, found: Candidates, n_texts: int, k: int) -> tuple[Ids, Floats]:
+        """Return the best k labels of each text and their probabilities, padded with -1 and 0."""
+        logits = self.logits(found)
+        labels = np.full((n_texts, k), -1, dtype=np.int32)
+        scores = np.zeros((n_texts, k), dtype=np.float32)
+        order = np.lexsort((found.labels, -logits, found.rows))
+        order = order[np.isfinite(logits[order])]
+        rows = found.rows[order]
+        places = np.arange(len(order)) - np.searchsorted(rows, rows)
+        kept = places < k
+        labels[rows[kept], places[kept]] = found.labels[order][kept]
+        scores[rows[kept], places[kept]] = 1.0 / (1.0 + np.exp(-logits[order][kept]))
+        return labels, scores
+
+
+def rank_with(
+    ranker: Ranker,
+    evidence: Evidence,
+    texts: list[str],
+    labels: Ids,
+    scores: Floats,
+    *,
+    k: int,
+    n_threads: int,
+) -> tuple[Ids, Floats]:
+    """Return the best k labels of texts, of the ranking of a classifier and the evidence."""
+    blocks = []
+    for begin in range(0, max(1, len(texts)), _TEXTS_AT_A_TIME):
+        some = slice(begin, begin + _TEXTS_AT_A_TIME)
+        found = evidence.find(texts[some], n_threads=n_threads)
+        candidates = join_candidates(labels[some], scores[some], found)
+        blocks.append(ranker.rank(candidates, len(texts[some]), k))
+    ranked, values = zip(*blocks, strict=True)
+    return np.concatenate(ranked), np.concatenate(values)
+
+
+def fit_logistic(numbers: Numbers, truth: NDArray[np.bool_]) -> Numbers:
+    """Return the intercept and the weights of a logistic regression with a small penalty.
+
+    Newton's method on standardised numbers, with steps halved until the loss falls.
+    """
+    if not truth.any():  # the odds of nothing seen in n trials
+        return np.array([-np.log(2.0 * len(truth) + 1.0), *np.zeros(len(numbers))])
+    means = numbers.mean(axis=1)
+    spreads = numbers.std(axis=1)
+    useful = spreads > 1e-9  # labels without a name have no numbers of names
+    if not useful.all():
+        weights = np.zeros(1 + len(numbers))
+        weights[np.append(True, useful)] = fit_logistic(numbers[useful], truth)
+        return weights
+    columns = [np.ones(len(truth)), *((numbers - means[:, None]) / spreads[:, None])]
+    penalty = np.array([1e-6, *[_PENALTY] * len(numbers)])
+    weights = np.zeros(len(columns))
+    weights[0] = np.log(truth.mean() / (1.0 - truth.mean() + 1e-9))
+
+    def loss(weights: Numbers) -> tuple[float, Numbers]:
+        logits = np.full(len(truth), weights[0])
+        for weight, column in zip(weights[1:], columns[1:], strict=True):
+            logits += weight * column
+        fit = np.logaddexp(0.0, logits).sum() - logits[truth].sum()
+        return float(fit + 0.5 * (penalty * weights * weights).sum()), logits
+
+    value, logits = loss(weights)
+    for _ in range(_MAX_STEPS):
+        step, before = _newton_step(columns, logits, truth, weights, penalty), value
+        for halvings in range(20):
+            trial = weights - step * 0.5**halvings
+            value, logits = loss(trial)
+            if value <= before:
+                break
+        weights = trial
+        if before - value < _SMALL_STEP * before:
+            break
+    slopes = weights[1:] / spreads
+    return np.array([weights[0] - float((slopes * means).sum()), *slopes])
+
+
+def _newton_step(
+    columns: list[Numbers],
+    logits: Numbers,
+    truth: NDArray[np.bool_],
+    weights: Numbers,
+    penalty: Numbers,
+) -> Numbers:
+    share = 1.0 / (1.0 + np.exp(-np.clip(logits, -_MAX_LOGIT, _MAX_LOGIT)))
+    error, curvature = share - truth, share * (1.0 - share)
+    gradient = np.array([float((error * one).sum()) for one in columns]) + penalty * weights
+    hessian = np.diag(penalty)
+    for i, one in enumerate(columns):
+        curved = curvature * one
+        for j in range(i + 1):
+            hessian[i, j] = hessian[j, i] = hessian[i, j] + float((curved * columns[j]).sum())
+    return solve_small(hessian, gradient)
+
+
+def fit_ranker(found: Candidates, truth: NDArray[np.bool_], *, adds: bool) -> Ranker:
+    """Return the ranker of candidates of which the true ones are known."""
+    kinds = [
+        fit_logistic(found.numbers[:, found.kinds == kind], truth[found.kinds == kind])
+        for kind in range(N_KINDS)
+    ]
+    return Ranker(np.stack(kinds), adds)
+
+
+def fold_of(texts: list[str], salt: str) -> Numbers:
+    """Return a number in [0, 1) for each text, the same for equal texts."""
+    digests = (blake2b((salt + text).encode(), digest_size=4).digest() for text in texts)
+    return np.array([int.from_bytes(one, "little") for one in digests]) / 2.0**32
+
+
+def learn_ranker(
+    texts: list[str],
+    Y: Csr,
+    train_without: Callable[[NDArray[np.bool_]], tuple[Ids, Floats, Evidence]],
+    *,
+    n_threads: int,
+) -> tuple[Ranker | None, str]:
+    """Return the ranker that is best on held-out texts, None for the classifier alone, and its use.
+
+    Whatever a candidate's numbers are made of, also counts, is learnt from the other texts. Leaving
+    out each text from its own counts is not enough: a label of n texts would have n - 1 where it
+    is true, and n where it is not, which a ranker learns before anything else.
+
+    Parameters
+    ----------
+    texts : list of str
+        The training texts.
+    Y : csr_array, shape (n_texts, n_labels)
+        Their labels.
+    train_without : callable
+        Takes a mask of held-out texts. Trains the classifier and the evidence on the others;
+        returns its ranking of the held-out texts, and the evidence.
+    n_threads : int
+        Number of threads.
+    """
+    if len(texts) < LEAST_TEXTS:
+        return None, "few texts"
+    share = min(_HELD_OUT_SHARE, _MOST_HELD_OUT / len(texts))
+    held = fold_of(texts, "held out") < share
+    labels, scores, evidence = train_without(held)
+    some = np.flatnonzero(held)
+    own = Y[some]
+    chosen = [texts[i] for i in some.tolist()]
+    found = evidence.find(chosen, n_threads=n_threads)
+    candidates = join_candidates(labels, scores, found)
+    truth = has_labels(own, candidates.rows, candidates.labels)
+    # Each half of the held-out texts is ranked by what the other half teaches.
+    half = fold_of(chosen, "half") < 0.5
+    gains = {False: np.zeros(len(some)), True: np.zeros(len(some))}
+    for one in (half, ~half):
+        learnt = fit_ranker(candidates.of(~one), truth[~one[candidates.rows]], adds=True)
+        for adds, gain in gains.items():
+            ranked, _ = Ranker(learnt.weights, adds).rank(candidates, len(some), _DEPTH)
+            gain[one] = _ndcg(ranked, own)[one]
+    base = _ndcg(labels[:, :_DEPTH], own)
+    if _is_better(gains[True], gains[False]) and _is_better(gains[True], base):
+        return fit_ranker(candidates, truth, adds=True), "added"
+    if _is_better(gains[False], base):
+        return fit_ranker(candidates, truth, adds=False), "ranked"
+    return None, "no gain"
+
+
+def _is_better(one: Numbers, other: Numbers) -> bool:
+    """Return whether a paired difference is more than twice its standard error."""
+    difference = one - other
+    return bool(difference.mean() > 2.0 * difference.std() / np.sqrt(len(difference)))
+
+
+def _ndcg(labels: Ids, Y: Csr) -> Numbers:
+    """Return the nDCG of each row of a ranking, 0 for a text without labels."""
+    rows, places = np.nonzero(labels >= 0)
+    hits = np.zeros(labels.shape)
+    hits[rows, places] = has_labels(Y, rows, labels[rows, places].astype(np.int64))
+    discounts = 1.0 / np.log2(np.arange(2, labels.shape[1] + 2))
+    ideal = np.append(0.0, np.cumsum(discounts))
+    most = ideal[np.minimum(np.diff(Y.indptr), labels.shape[1])]
+    gains: Numbers = (hits * discounts).sum(axis=1) / np.where(most > 0, most, 1.0)
+    return gains

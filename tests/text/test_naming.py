@@ -1,0 +1,221 @@
+"""Names of labels in texts: found as the slow twin does, counted without leaks, explained."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import defrag
+from defrag import TextClassifier, Thesaurus, _native
+from defrag.exceptions import ModelFormatError
+from defrag.text.naming import Naming
+from defrag.text.ranker import Found, Ranker, fit_logistic, learn_ranker
+from tests.oracles import names as oracle
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+N_LABELS, N_UNSEEN = 600, 8
+WORDS = ["heat", "pumps", "cities", "city", "glass", "bus", "boxes", "été", "42", "x", "größe"]
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.lists(st.sampled_from(WORDS), max_size=3), min_size=1, max_size=8),
+    st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from([" ", ". ", "\n", ".", ": ", "; "])),
+             max_size=60),
+)  # fmt: skip
+def test_names_are_found_as_the_oracle_does(names, pieces):
+    names = [" ".join(words) for words in names]
+    texts = ["".join(map("".join, pieces)), "", " ".join(word for word, _ in pieces * 3)]
+    found = _native.NameIndex(names).find(texts, n_threads=2)
+    begin = 0
+    for text, end in zip(texts, found.ends.tolist(), strict=True):
+        columns = (found.times, found.title, found.inside, found.first, found.cover, found.density)
+        got = {
+            int(found.names[i]): tuple(float(column[i]) for column in columns)
+            for i in range(begin, end)
+        }
+        begin = end
+        expected = oracle.find_names(names, text)
+        assert got.keys() == expected.keys()
+        for name, values in expected.items():
+            assert got[name] == pytest.approx([float(value) for value in values], rel=1e-6)
+
+
+def test_logistic_regression_ends_where_the_gradient_is_zero():
+    rng = np.random.default_rng(0)
+    numbers = np.vstack([rng.normal(3.0, 2.0, (2, 500)), np.zeros(500)])
+    truth = rng.random(500) < 1.0 / (1.0 + np.exp(2.0 - numbers[0]))
+    weights = fit_logistic(numbers, truth)
+    assert weights[3] == 0.0  # a number that never changes
+    slope = oracle.logistic_gradient(weights[:3], numbers[:2], truth, 1.0)
+    np.testing.assert_allclose(slope, 0.0, atol=0.05)
+    assert fit_logistic(numbers, np.zeros(500, dtype=bool))[0] == pytest.approx(-np.log(1001))
+
+
+def corpus(seed, n_texts=2600):
+    """Return texts with the names of their labels, most of them rare; the last have no text."""
+    rng = np.random.default_rng(seed)
+    share = 1.0 / (5.0 + np.arange(N_LABELS - N_UNSEEN))
+    texts, labels = [], []
+    for _ in range(n_texts):
+        own = rng.choice(len(share), 2, replace=False, p=share / share.sum())
+        words = [f"noise{i}" for i in rng.integers(0, 300, 6)]
+        words += [f"kind{i} thing{i}" for i in own]
+        texts.append(" ".join(rng.permutation(words)))
+        labels.append([f"l{i:03}" for i in own])
+    return texts, labels
+
+
+THESAURUS = Thesaurus.of(
+    {"id": f"l{i:03}", "name": f"Kind{i} thing{i} (sort)"} for i in range(N_LABELS)
+)
+TEXTS, LABELS = corpus(0)
+
+
+@pytest.fixture(scope="module")
+def trained() -> TextClassifier:
+    return TextClassifier(random_state=0, n_jobs=1).fit(TEXTS, LABELS, thesaurus=THESAURUS)
+
+
+@pytest.fixture
+def model(trained: TextClassifier) -> TextClassifier:
+    return copy.copy(trained)
+
+
+def test_unseen_labels_are_found_by_their_names(model):
+    assert model.naming_.use == "added"
+    names, scores = model.predict_topk(["kind599 thing599 and noise3", "kind599 noise3"], k=3)
+    assert names[0, 0] == "l599"
+    assert "l599" not in names[1]  # half of a name
+    assert (np.diff(scores, axis=1) <= 0).all()
+    texts, labels = corpus(1, 300)
+    plain = TextClassifier(random_state=0, n_jobs=1).fit(TEXTS, LABELS)
+    assert model.score(texts, labels) > plain.score(texts, labels)
+
+
+def test_same_bits_for_any_number_of_threads_and_block(model, monkeypatch):
+    other = TextClassifier(random_state=0, n_jobs=3).fit(TEXTS, LABELS, thesaurus=THESAURUS)
+    np.testing.assert_array_equal(model.naming_.weights, other.naming_.weights)
+    expected = model.predict_topk(TEXTS[:50], k=60)
+    assert expected[0].shape == (50, 60)
+    monkeypatch.setattr("defrag.text.ranker._TEXTS_AT_A_TIME", 7)
+    for one, two in zip(other.predict_topk(TEXTS[:50], k=60), expected, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_file_and_copy_keep_the_ranker(model, tmp_path: Path):
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    expected = model.predict_topk(TEXTS[:20])
+    for same in (defrag.load(path), copy.deepcopy(model)):
+        for one, two in zip(same.predict_topk(TEXTS[:20]), expected, strict=True):
+            np.testing.assert_array_equal(one, two)
+    defrag.load(path).save(tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weights": np.zeros(3)}, "weights.* must have 104 items, got 3"),
+        (
+            {"texts": np.zeros(2, np.int32), "hits": np.zeros(2, np.int32)},
+            "counts of the 600 names of the thesaurus, got 2",
+        ),
+        ({"points": np.zeros(2, np.int32)}, r"counts of the \d+ labels, got 2"),
+    ],
+)
+def test_counts_of_other_names_are_refused(model, tmp_path: Path, change, message):
+    model.naming_ = Naming(**{**vars_of(model.naming_), **change})
+    with pytest.raises(ModelFormatError, match=message):
+        model.save(tmp_path / "model.safetensors")  # what is written is read first
+
+
+def vars_of(naming):
+    return {name: getattr(naming, name) for name in ("use", "texts", "hits", "points", "weights")}
+
+
+def test_new_labels_are_found_without_training(model):
+    text = "quantum foam noise3"
+    assert "new" not in model.predict_topk([text], k=5)[0]
+    before = model.predict_topk(TEXTS[:20])
+    model.add_labels(Thesaurus.of([{"id": "new", "name": "Quantum foam"}]))
+    assert model.predict_topk([text], k=5)[0][0, 0] == "new"
+    for one, two in zip(model.predict_topk(TEXTS[:20]), before, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("label", ["l003", "l599", "l017"])
+def test_explanation_adds_up_to_the_probability(model, label):
+    text = "kind3 thing3 with noise3, kind599 and thing599"
+    names, scores = model.predict_topk([text], k=N_LABELS)
+    found = model.explain(text, label)
+    assert found.base + found.contributions.sum() == pytest.approx(found.score, abs=1e-6)
+    expected = dict(zip(names[0], scores[0], strict=True)).get(label, 0.0)
+    assert found.score == pytest.approx(float(expected), abs=1e-6)
+    best = model.explain(text, k=2)
+    assert [one.label for one in best] == names[0, :2].tolist()
+    said = {"l003": r"of \d+ texts with it, \d+ have the label", "l599": "no training text has it"}
+    if label in said:
+        name = f"Kind{int(label[1:])} thing{int(label[1:])}"
+        expected = rf'name "{name} \(sort\)" in the title \({said[label]}\)'
+        assert any(re.fullmatch(expected, one) for one in found.names)
+
+
+def test_nothing_is_learnt_from_the_labels_of_held_out_texts(monkeypatch):
+    counted, count = [], Naming.count.__func__
+    monkeypatch.setattr(
+        Naming, "count", lambda *given: counted.append(given[1]) or count(Naming, *given)
+    )
+    TextClassifier(random_state=0).fit(TEXTS, LABELS, thesaurus=THESAURUS)
+    rest, everything = counted
+    assert everything == TEXTS
+    assert 0.75 < len(rest) / len(TEXTS) < 0.85
+    assert not set(rest) & (set(TEXTS) - set(rest))
+
+
+class Hints:
+    """Evidence that knows the labels of texts, more or less; counts are those of all labels."""
+
+    def __init__(self, Y, noise):
+        self.Y, self.noise, self.rng = Y.toarray(), noise, np.random.default_rng(1)
+
+    def find(self, texts, *, n_threads):  # noqa: ARG002 - of the protocol
+        numbers = [int(text.split()[1]) for text in texts]
+        rows, labels = np.divmod(np.arange(4 * len(texts)), 4)
+        truth = self.Y[2 * np.array(numbers)[rows], labels]
+        guesses = truth + self.rng.normal(0.0, self.noise, len(rows))
+        return Found(rows, labels, guesses[None], np.full(4, 50.0))
+
+    def describe(self, text, label):
+        return f"{text} {label}"
+
+
+@pytest.mark.parametrize(("noise", "use"), [(0.3, "ranked"), (100.0, "no gain")])
+def test_ranker_is_kept_only_where_it_is_better(noise, use):
+    texts = [f"text {i // 2}" for i in range(4000)]
+    Y = np.eye(4, dtype=np.float32)[np.repeat(np.random.default_rng(0).integers(0, 4, 2000), 2)]
+    seen = []
+
+    def train_without(held):
+        seen.append(held)
+        n_held = int(held.sum())
+        ranking = np.tile(np.arange(4, dtype=np.int32), (n_held, 1))
+        return ranking, np.full((n_held, 4), 0.25, "f"), Hints(sparse.csr_array(Y), noise)
+
+    ranker, found = learn_ranker(texts, sparse.csr_array(Y), train_without, n_threads=1)
+    assert found == use
+    assert isinstance(ranker, Ranker) == (use == "ranked")
+    (held,) = seen
+    assert (held[::2] == held[1::2]).all()  # equal texts are held out together
+    few = learn_ranker(texts[:2499], sparse.csr_array(Y[:2499]), train_without, n_threads=1)
+    assert few == (None, "few texts")
