@@ -22,6 +22,8 @@ model.predict_topk(X), model.predict_topk(X.toarray()), model.explain(X[[0]])
 copy.copy(text).predict_topk(["red apple", "green"]), text.explain("red apple")
 heavy = {"sklearn", "typer", "click", "rich", "pandas", "scipy.special"} & set(sys.modules)
 assert not heavy, heavy
+classes = load(sys.argv[3])
+assert classes.score(np.eye(4), ["a", "b", "a", "b"]) == 1.0
 """
 
 LOOK = """
@@ -29,6 +31,7 @@ import inspect, json, sys
 if sys.argv[1] == "first":
     import sklearn.base
 from defrag import load, registry
+from defrag._scikit import clone
 
 classes = [entry.estimator() for entry in registry.entries()]
 assert ("sklearn" in sys.modules) == (sys.argv[1] == "first")
@@ -40,10 +43,15 @@ own = Mine()
 if sys.argv[1] == "import":
     import sklearn.base
 elif sys.argv[1] == "ask":
-    own.get_params(), repr(own)
+    params = [one().get_params() for one in classes]
+    unfitted = classes[0](beam_size=3, random_state=7)
+    assert repr(vars(clone(unfitted))) == repr(vars(unfitted))
+    assert "sklearn" not in sys.modules
+    repr(own)
+    assert repr(params) == repr([one().get_params() for one in classes])
 else:
     dir(own)
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 assert isinstance(own, BaseEstimator) and is_classifier(clone(own))
 for one in [*classes, Mine]:
@@ -65,7 +73,8 @@ def test_loading_and_predicting_import_no_scikit_learn_and_no_command_line_libra
     texts = ["red apple", "green apple", "red car", "green car"]
     labels = [["fruit"], ["fruit", "green"], ["car"], ["car", "green"]]
     TextClassifier(random_state=0).fit(texts, labels).save(tmp_path / "texts")
-    run(PREDICT, tmp_path / "rows", tmp_path / "texts")
+    LabelTree(random_state=0).fit(np.eye(4), np.array(["a", "b"] * 2)).save(tmp_path / "classes")
+    run(PREDICT, tmp_path / "rows", tmp_path / "texts", tmp_path / "classes")
 
 
 @pytest.fixture(scope="module")

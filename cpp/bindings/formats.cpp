@@ -7,8 +7,10 @@
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
+#include "core/formats/json_lines.hpp"
 #include "core/formats/xmc_parser.hpp"
 #include "core/formats/xmc_writer.hpp"
+#include "core/text/vocabulary.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -55,7 +57,69 @@ auto take(TextParser& self) {
                       parsed.skipped_lines);
 }
 
+/// Lines of JSON as Python objects; the string of a label is made once.
+class JsonLines {
+ public:
+    JsonLines(const nb::bytes& text_key, const std::optional<nb::bytes>& labels_key)
+        : has_labels_(labels_key), line_(std::string(view_of(text_key)), string_of(labels_key)) {}
+
+    JsonLines(const JsonLines&) = delete;
+    JsonLines& operator=(const JsonLines&) = delete;
+
+    /// Returns (text, labels) for each line that is plain, and the bytes of any other.
+    nb::list parse(const nb::bytes& run) {
+        const std::string_view text = view_of(run);
+        nb::list found;
+        for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+            end = std::min(text.find('\n', begin), text.size());
+            const std::string_view line = text.substr(begin, end - begin);
+            if (is_utf8(line) && line_.read(line)) {
+                found.append(document());
+            } else {
+                found.append(nb::bytes(line.data(), line.size()));
+            }
+        }
+        return found;
+    }
+
+ private:
+    static std::optional<std::string> string_of(const std::optional<nb::bytes>& key) {
+        return key ? std::optional(std::string(view_of(*key))) : std::nullopt;
+    }
+
+    static bool is_utf8(std::string_view text) {
+        unsigned char bits = 0;
+        for (const char c : text) bits |= static_cast<unsigned char>(c);
+        if (bits < 0x80) return true;
+        const auto size = static_cast<Py_ssize_t>(text.size());
+        const nb::object decoded = nb::steal(PyUnicode_DecodeUTF8(text.data(), size, nullptr));
+        if (!decoded.is_valid()) PyErr_Clear();
+        return decoded.is_valid();
+    }
+
+    nb::tuple document() {
+        const nb::str text(line_.text().data(), line_.text().size());
+        if (!has_labels_) return nb::make_tuple(text, nb::none());
+        nb::list labels;
+        for (const std::string_view label : line_.labels()) {
+            const std::int32_t number = numbers_.intern(label);
+            if (number == names_.size()) names_.push_back(nb::str(label.data(), label.size()));
+            labels.append(names_[number]);
+        }
+        return nb::make_tuple(text, labels);
+    }
+
+    bool has_labels_;
+    PlainLine line_;
+    Vocabulary numbers_;
+    Vector<nb::object> names_;
+};
+
 void bind_parser(nb::module_& m) {
+    nb::class_<JsonLines>(m, "JsonLines")
+        .def(nb::init<const nb::bytes&, const std::optional<nb::bytes>&>(), "text_key"_a,
+             "labels_key"_a.none())
+        .def("parse", &JsonLines::parse, "run"_a);
     nb::enum_<TextLayout>(m, "TextLayout")
         .value("combined", TextLayout::kCombined)
         .value("features", TextLayout::kFeatures)

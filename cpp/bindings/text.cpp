@@ -52,7 +52,41 @@ auto split_words(std::string_view text) {
                       to_numpy(code_points_before(text, ends)));
 }
 
+/// Numbers the strings in lists by the order of their bytes. Returns the strings, the numbers and
+/// the offsets of the lists, or nothing if an item is no string of valid characters.
+using Numbered = std::tuple<nb::list, Numpy<std::int32_t, 1>, Numpy<std::int64_t, 1>>;
+
+std::optional<Numbered> number_names(const nb::list& rows) {
+    Vocabulary names;
+    Vector<std::int32_t> numbers;
+    Vector<std::int64_t> offsets{0};
+    for (const nb::handle row : rows) {
+        for (const nb::handle name : nb::cast<nb::list>(row)) {
+            Py_ssize_t size = 0;
+            const char* bytes = PyUnicode_CheckExact(name.ptr())
+                                    ? PyUnicode_AsUTF8AndSize(name.ptr(), &size)
+                                    : nullptr;
+            if (bytes == nullptr) {
+                PyErr_Clear();
+                return std::nullopt;
+            }
+            numbers.push_back(names.intern({bytes, static_cast<std::size_t>(size)}));
+        }
+        offsets.push_back(numbers.size());
+    }
+    const Vector<std::int32_t> order = order_by_bytes(names.strings());
+    Vector<std::int32_t> rank(order.size());
+    nb::list sorted;
+    for (std::int32_t i = 0; i < names.size(); ++i) {
+        rank[order[i]] = i;
+        sorted.append(nb::str(names[order[i]].data(), names[order[i]].size()));
+    }
+    for (std::int32_t& number : numbers) number = rank[number];
+    return Numbered(sorted, to_numpy(std::move(numbers)), to_numpy(std::move(offsets)));
+}
+
 void bind_strings(nb::module_& m) {
+    m.def("number_names", &number_names, "rows"_a);
     nb::class_<StringList>(m, "StringList")
         .def(
             "__init__",

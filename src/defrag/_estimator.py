@@ -76,7 +76,6 @@ class Estimator(BaseEstimator, ABC):
         params : dict
             Names and values.
         """
-        import_scikit()
         found: dict[str, Any] = super().get_params(deep)
         for part, make in self._default_parts().items() if deep else ():
             if getattr(self, part) is None:

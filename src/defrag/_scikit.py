@@ -7,10 +7,11 @@ name that only it has, its own classes take the place of the stand-ins.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,9 +51,12 @@ def import_scikit() -> None:
 
 if not TYPE_CHECKING:
 
-    def clone(estimator: Any, *, safe: bool = True) -> Any:
+    def clone(estimator: Any) -> Any:
         """Return an unfitted copy with the same parameters."""
-        return importlib.import_module(_BASE).clone(estimator, safe=safe)
+        if isinstance(estimator, _Estimator):  # before scikit-learn is imported, and without it
+            values = estimator.get_params(deep=False).items()
+            return type(estimator)(**{name: _copy(value) for name, value in values})
+        return importlib.import_module(_BASE).clone(estimator)
 
     def check_is_fitted(estimator: Any) -> None:
         """Raise NotFittedError of scikit-learn unless the estimator is fitted."""
@@ -62,6 +66,11 @@ if not TYPE_CHECKING:
     def available_if(check: Callable[[Any], bool]) -> Callable[[Any], Any]:
         """Return a decorator of methods that instances have if they pass a check."""
         return lambda method: _Available(check, method)
+
+
+def _copy(value: Any) -> Any:
+    """Return a copy of the value of a parameter."""
+    return clone(value) if isinstance(value, _Estimator) else copy.deepcopy(value)
 
 
 class _Available:
@@ -90,6 +99,19 @@ class _Estimator:
             importlib.import_module(_BASE)
         return object.__getattribute__(self, name)
 
+    _parameters: ClassVar[dict[str, Any]]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT002 - of scikit-learn
+        """Return the parameters by name, and ``part__name`` for those of parts."""
+        found: dict[str, Any] = {}
+        for name in sorted(self._parameters):
+            value = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                inner = value.get_params().items()
+                found |= {f"{name}__{key}": one for key, one in inner}
+            found[name] = value
+        return found
+
     def __dir__(self) -> list[str]:
         importlib.import_module(_BASE)
         return dir(self)
@@ -105,9 +127,18 @@ class _Estimator:
         self.__dict__.update(state)
 
 
+class _Classifier:
+    """What a classifier must have in addition, because its own method calls it."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        import_scikit()
+        accuracy: float = _stand_ins["ClassifierMixin"].score(self, X, y, sample_weight)
+        return accuracy
+
+
 _stand_ins: dict[str, type[Any]] = {
     "BaseEstimator": _Estimator,
-    "ClassifierMixin": type("ClassifierMixin", (), {}),
+    "ClassifierMixin": _Classifier,
     "OneToOneFeatureMixin": type("OneToOneFeatureMixin", (), {}),
     "TransformerMixin": type("TransformerMixin", (), {}),
 }

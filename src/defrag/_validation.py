@@ -353,12 +353,16 @@ def named_matrix(
         The names of the columns; default: all names in the rows, sorted.
     """
     lists = [row if type(row) is list else list(row) for row in rows]
-    flat = [name for row in lists for name in row]
-    names = sorted(set(flat)) if names is None else names
-    numbers = {name: number for number, name in enumerate(names)}
-    indices = np.fromiter(map(numbers.__getitem__, flat), dtype=np.int32, count=len(flat))
-    indptr = np.append(0, np.cumsum([len(row) for row in lists], dtype=np.int64))
-    ones = np.ones(len(flat), dtype=np.float32)
+    found = _native.number_names(lists) if names is None else None
+    if found is None:
+        flat = [name for row in lists for name in row]
+        names = sorted(set(flat)) if names is None else names
+        numbers = {name: number for number, name in enumerate(names)}
+        indices = np.fromiter(map(numbers.__getitem__, flat), dtype=np.int32, count=len(flat))
+        indptr = np.append(0, np.cumsum([len(row) for row in lists], dtype=np.int64))
+    else:
+        names, indices, indptr = found
+    ones = np.ones(len(indices), dtype=np.float32)
     matrix = sparse.csr_array((ones, indices, indptr), shape=(len(lists), len(names)))
     matrix.sum_duplicates()  # a row may repeat a name
     matrix.data[:] = 1.0
@@ -495,9 +499,14 @@ def check_seed(random_state: Seed) -> int:
         if not 0 <= int(random_state) < 2**63:
             raise ValueError(f"random_state must be in [0, 2**63), got {random_state!r}")
         return int(random_state)
-    from sklearn.utils import check_random_state  # noqa: PLC0415 - slow to import
+    source: Any = random_state
+    if source is None:
+        source = np.random.mtrand._rand  # noqa: SLF001 - that of np.random.seed, as in scikit-learn
+    elif not isinstance(source, np.random.RandomState):
+        from sklearn.utils import check_random_state  # noqa: PLC0415 - slow to import
 
-    return int(check_random_state(random_state).randint(2**31 - 1))
+        source = check_random_state(source)
+    return int(source.randint(2**31 - 1))
 
 
 # --- Messages for an X that is not a matrix of finite numbers.

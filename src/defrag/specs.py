@@ -225,7 +225,7 @@ def _class(word: str) -> type[Any]:
 def checked(estimator: Any) -> Any:
     """Return an estimator after checking its parameters, before any data are read."""
     estimator._check_parameters()
-    check_seed(getattr(estimator, "random_state", None))
+    check_seed(vars(estimator).get("random_state"))
     return estimator
 
 

@@ -105,27 +105,6 @@ std::uint32_t decode(std::string_view text, std::size_t& at) {
     return code;
 }
 
-/// Writes a code point as UTF-8 and returns the end.
-char* encode(std::uint32_t code, char* to) {
-    const auto push = [&](std::uint32_t byte) { *to++ = static_cast<char>(byte); };
-    if (code < 0x80) {
-        push(code);
-        return to;
-    }
-    if (code < 0x800) {
-        push(0xC0 | code >> 6);
-    } else if (code < 0x10000) {
-        push(0xE0 | code >> 12);
-        push(0x80 | (code >> 6 & 0x3F));
-    } else {
-        push(0xF0 | code >> 18);
-        push(0x80 | (code >> 12 & 0x3F));
-        push(0x80 | (code >> 6 & 0x3F));
-    }
-    push(0x80 | (code & 0x3F));
-    return to;
-}
-
 /// Copies the ASCII word characters from `at` on in lower case and advances `at` past them. Returns
 /// the end of the copy; up to eight bytes after it may be overwritten.
 char* copy_ascii(std::string_view text, std::size_t& at, char* to) {

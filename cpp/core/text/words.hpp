@@ -8,6 +8,27 @@
 
 namespace defrag {
 
+/// Writes a code point as UTF-8 and returns the end.
+inline char* encode(std::uint32_t code, char* to) {
+    const auto push = [&](std::uint32_t byte) { *to++ = static_cast<char>(byte); };
+    if (code < 0x80) {
+        push(code);
+        return to;
+    }
+    if (code < 0x800) {
+        push(0xC0 | code >> 6);
+    } else if (code < 0x10000) {
+        push(0xE0 | code >> 12);
+        push(0x80 | (code >> 6 & 0x3F));
+    } else {
+        push(0xF0 | code >> 18);
+        push(0x80 | (code >> 12 & 0x3F));
+        push(0x80 | (code >> 6 & 0x3F));
+    }
+    push(0x80 | (code & 0x3F));
+    return to;
+}
+
 /// The position of a word in its text: bytes [begin, end).
 struct WordPlace {
     std::size_t begin = 0;

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
+from defrag import _native
 from defrag._progress import escaped
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io.files import InputStream, open_input
@@ -471,9 +472,17 @@ def _quoted_fields(record: str, delimiter: str) -> list[str] | None:
 
 
 def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
-    """Yield the documents of a file of JSON objects; empty lines are skipped."""
+    """Yield the documents of a file of JSON objects; empty lines are skipped.
+
+    Most lines are plain and read natively. What others mean, or what is wrong, is decided here.
+    """
     split, of_labels = label_splitter(options), options
-    for number, item in json_objects(stream):
+    for number, item in json_objects(stream, _plain_lines(options)):
+        if isinstance(item, tuple):
+            if of_labels.labels == "required":
+                of_labels = replace(options, labels="optional")
+            yield Document(number, *item)
+            continue
         labels = None
         try:
             key = label_column(item, of_labels)
@@ -490,13 +499,33 @@ def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Doc
         yield Document(number, text, labels)
 
 
-def json_objects(stream: InputStream) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of JSON lines, or of an array, with the numbers of their first lines."""
+def _plain_lines(options: CorpusOptions) -> Callable[[bytes], list[Any]]:
+    """Return a function of lines that gives the text and labels of each, or its bytes."""
+    given = (options.text_column, TEXT_KEY), (options.labels_column, LABEL_KEYS[0])
+    keys = [usual if key is None else key for key, usual in given]
+    text, labels = (key.encode("utf-8", "surrogatepass") for key in keys)
+    return _native.JsonLines(text, None if options.labels == "ignored" else labels).parse
+
+
+def _split(run: bytes) -> list[bytes]:
+    lines = run.split(b"\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def json_objects(
+    stream: InputStream, split: Callable[[bytes], list[Any]] = _split
+) -> Iterator[tuple[int, Any]]:
+    """Yield the objects of JSON lines, or of an array, with the numbers of their first lines.
+
+    - ``split``: a function of lines; what it returns in place of the bytes of one is yielded.
+    """
     if stream.peek(1 << 10).removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
         yield from _array_objects(stream)
         return
-    for number, line in numbered_lines(stream):
-        if line.strip():
+    for number, found in _numbered(stream, split):
+        if not isinstance(found, bytes):
+            yield number, found
+        elif (line := _decoded(stream.name, number, found)).strip():
             item = _parsed(stream.name, number, partial(json.loads, line))
             yield number, _checked_object(stream.name, number, item)
 
@@ -669,18 +698,26 @@ def numbered_lines(stream: InputStream) -> Iterator[tuple[int, str]]:
 
     - Raises FormatError if a line is not UTF-8.
     """
+    for number, line in _numbered(stream, _split):
+        yield number, _decoded(stream.name, number, line)
+
+
+def _numbered(
+    stream: InputStream, split: Callable[[bytes], list[Any]]
+) -> Iterator[tuple[int, Any]]:
     number = 0
     for run in stream.lines():
-        lines = (run.removeprefix(_BYTE_ORDER_MARK) if number == 0 else run).split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        for line in lines:
+        for line in split(run.removeprefix(_BYTE_ORDER_MARK) if number == 0 else run):
             number += 1
-            try:
-                yield number, line.removesuffix(b"\r").decode()
-            except UnicodeDecodeError as error:
-                rule = f"invalid UTF-8 at byte {error.start} of the line{_other_encoding(line)}"
-                raise FormatError(stream.name, rule, number) from None
+            yield number, line
+
+
+def _decoded(name: str, number: int, line: bytes) -> str:
+    try:
+        return line.removesuffix(b"\r").decode()
+    except UnicodeDecodeError as error:
+        rule = f"invalid UTF-8 at byte {error.start} of the line{_other_encoding(line)}"
+        raise FormatError(name, rule, number) from None
 
 
 def _other_encoding(line: bytes) -> str:
