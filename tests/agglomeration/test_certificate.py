@@ -228,7 +228,7 @@ def test_unconverged_least_squares_warn_and_are_no_worse(monkeypatch):
     assert np.all(certificate(X, labels, W, tied=tied).change <= start)
 
 
-def test_degenerate_sizes():
+def test_empty_data_have_certificates():
     empty = certificate(np.zeros((0, 3)), [0, 0, 1], np.ones((3, 2)))
     np.testing.assert_array_equal(empty.change, [0.0, 0.0])
     no_labels = certificate(np.ones((2, 3)), [0, 0, 1], np.ones((3, 0)), level="spectral")
@@ -238,7 +238,7 @@ def test_degenerate_sizes():
     assert tie_weights(np.ones((4, 2)), [-1, -1], [1.0, 1.0]).shape == (0,)
 
 
-def test_losses():
+def test_bounds_of_losses_follow_their_lipschitz_constants():
     result = Certificate("residual", np.array([1.0]), np.array([1.0]), np.array([3.0]))
     assert result.loss_bound("logistic")[0] == pytest.approx(3.0)
     assert result.loss_bound("squared_hinge", 2.0)[0] == pytest.approx(18.0)

@@ -31,7 +31,7 @@ def dense(layout, entries, d):
     return result
 
 
-def test_by_hand():
+def test_blocks_are_those_computed_by_hand():
     X = sparse.csr_array(np.float32([[1, 0, 2, 5, 0, 0], [0, 3, 1, 0, 1, 0]]))
     layout = GroupLayout.of(GROUPS, 2)
     assert layout.members.tolist() == [0, 2, 5, 1, 4]
@@ -72,7 +72,7 @@ def test_blocks_are_masked_products(seed, cosine):
     st.sampled_from([0, 1, 2]),
     st.sampled_from(["raw", "cosine", "slope"]),
 )
-def test_imputed_rows(seed, beta, growth, scale):
+def test_imputed_rows_equal_oracle(seed, beta, growth, scale):
     rng = np.random.default_rng(seed)
     X = random_rows(seed)
     groups = [rng.integers(-1, 3, 6).astype(np.int32) for _ in range(2)]

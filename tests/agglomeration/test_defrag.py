@@ -123,7 +123,7 @@ def test_result_is_equal_for_any_threads(estimator, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int32, np.uint8, bool])
-def test_number_types(dtype):
+def test_number_types_give_same_groups(dtype):
     X = (power_law(40, 30, 2).toarray() * 20).astype(dtype)
     labels = Defrag(random_state=0).fit(X.astype(np.float64)).labels_
     np.testing.assert_array_equal(labels, Defrag(random_state=0).fit(X).labels_)
@@ -148,7 +148,7 @@ def test_order_of_points_does_not_matter():
     np.testing.assert_array_equal(clone(full).fit(X).labels_, clone(full).fit(X[order]).labels_)
 
 
-def test_the_budget_options():
+def test_singletons_and_rest_share_the_number_of_groups():
     X = power_law(300, 128, 8)
     plain = Defrag(max_cluster_size=8, random_state=0).fit(X)
     assert plain.n_clusters_ == 16
@@ -181,7 +181,7 @@ def test_energy_scaling_gives_each_group_the_energy_of_its_members():
     np.testing.assert_allclose(energy, wanted, rtol=1e-4)
 
 
-def test_features_that_never_occur():
+def test_features_that_never_occur_fill_groups_or_are_dropped():
     X = sparse.csr_array(np.hstack([power_law(50, 20, 1).toarray() + 0.01, np.zeros((50, 12))]))
     fill = Defrag(max_cluster_size=4, random_state=0).fit(X)
     assert fill.n_clusters_ == 8
@@ -215,7 +215,7 @@ def test_names_list_features_with_most_energy():
     assert all(name.count("+") == 3 and name.endswith("+5") for name in big.get_feature_names_out())
 
 
-def test_word_vectors_by_name():
+def test_word_vectors_are_matched_by_name():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(np.eye(4), columns=["cat", "car", "dog", "bus"])
     words = {"cat": [1.0, 0.1], "dog": [1.0, 0.0], "car": [0.0, 1.0], "bus": [0.1, 1.0]}
@@ -249,7 +249,7 @@ def test_bad_parameters_leave_the_estimator_unfitted(parameters, message):
     assert not hasattr(defrag, "labels_")
 
 
-def test_xy_without_labels():
+def test_xy_without_labels_is_refused():
     with pytest.raises(ValueError, match="requires y to be passed"):
         Defrag("xy").fit(power_law(10, 20, 0))
 

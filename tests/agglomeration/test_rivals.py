@@ -145,7 +145,7 @@ def test_unseen_feature_has_group(estimator):
         assert labels.min() >= 0
 
 
-def test_groups_of_a_classifier(tmp_path):
+def test_classifier_is_trained_on_groups_of_any_clustering(tmp_path):
     X, Y = some_points(3)
     model = Agglomerated(Parabel(2), ITDC(n_clusters=6), random_state=0).fit(X, Y)
     model.save(tmp_path / "a")
@@ -396,7 +396,7 @@ def test_clusters_never_start_empty():
 # --- LSC ---
 
 
-def test_landmark_weights_by_the_formula():
+def test_landmark_weights_follow_the_formula():
     draw = np.random.default_rng(0)
     points = draw.random((30, 6)) * (draw.random((30, 6)) < 0.7) + 1e-3
     points /= np.linalg.norm(points, axis=1, keepdims=True)
@@ -453,7 +453,7 @@ def test_bcls_is_the_augmented_lagrangian(seed):
 
 
 @pytest.mark.parametrize("shape", [(30, 8), (8, 30)])
-def test_projection_of_wide_and_tall_points(shape):
+def test_projection_is_idempotent_for_wide_and_tall_points(shape):
     points = np.random.default_rng(0).normal(size=shape)
     found = projection(points.copy(), 1.0, 1e-9)
     np.testing.assert_allclose(found @ found, found, atol=1e-4)

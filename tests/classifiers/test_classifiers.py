@@ -127,7 +127,7 @@ def test_labels_in_every_form(model):
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
-def test_pickle_and_refit(model):
+def test_pickled_and_refitted_models_answer_the_same(model):
     X, Y = make_data()
     fitted = clone(model).fit(X, Y)
     again = pickle.loads(pickle.dumps(fitted))  # noqa: S301 - our own bytes
@@ -201,14 +201,14 @@ def test_members_have_clusterings_of_their_own():
         (Agglomerated(per_member=1), "per_member of Agglomerated must be one of True, False"),
     ],
 )
-def test_bad_parameters(model, message):
+def test_bad_parameters_are_refused(model, message):
     X, Y = make_data()
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y)
     assert not hasattr(model, "classes_")
 
 
-def test_bad_data():
+def test_bad_data_are_refused():
     X, Y = make_data()
     with pytest.raises(ValueError, match="at least one label, got none"):
         LabelTree().fit(X, sparse.csr_array(Y.shape))

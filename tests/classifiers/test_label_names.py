@@ -29,7 +29,7 @@ LISTS = [["b", "a"], ["c"], [], ["a", "a"]]
         pd.Series([np.array(row, dtype=object) for row in LISTS]),
     ],
 )
-def test_lists_of_names(Y):
+def test_lists_of_names_are_labels(Y):
     labels = check_labels(Y, n_rows=4, names=True)
     assert labels.classes.tolist() == ["a", "b", "c"]
     assert labels.matrix.toarray().tolist() == [[1, 1, 0], [0, 0, 1], [0, 0, 0], [1, 0, 0]]
@@ -37,7 +37,7 @@ def test_lists_of_names(Y):
     assert not labels.dense
 
 
-def test_arrays_of_names():
+def test_arrays_of_names_are_labels():
     for kind in (str, object):
         labels = check_labels(np.array([["b", "a"], ["c", "a"]], dtype=kind), n_rows=2, names=True)
         assert labels.matrix.toarray().tolist() == [[1, 1, 0], [1, 0, 1]]
@@ -50,7 +50,7 @@ def test_names_need_a_model_with_names(tmp_path):
         precision(LISTS, np.zeros((4, 1), dtype=int))
 
 
-def test_columns_of_other_data():
+def test_labels_of_other_data_get_columns_of_the_model():
     labels = check_labels([["b", "x"], ["a"], ["w"]], n_rows=3, names=True)
     known = np.array(["a", "b", "c"], dtype=object)
     moved = labels.in_columns_of(known)

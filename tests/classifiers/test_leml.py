@@ -128,7 +128,7 @@ def test_conjugate_gradients_solve_each_column():
             np.testing.assert_allclose(found[:, j], np.linalg.solve(system, right[:, j]), atol=2e-4)
 
 
-def test_blocks_of_dense_products(monkeypatch):
+def test_dense_products_in_blocks_equal_whole_ones(monkeypatch):
     monkeypatch.setattr("defrag.baselines._neighbours._BLOCK_ROWS", 7)
     A = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
     np.testing.assert_allclose(gram(A, A[:, :2], n_threads=2), A.T @ A[:, :2], atol=1e-4)
@@ -139,7 +139,7 @@ def test_blocks_of_dense_products(monkeypatch):
     np.testing.assert_allclose(basis @ (basis.T @ A), A, atol=1e-4)
 
 
-def test_one_label_one_point_and_empty_rows():
+def test_one_label_and_one_point_are_enough():
     model = LEML(random_state=0).fit(np.float32([[1, 2]]), [[0]])
     labels, scores = model.predict_topk(np.float32([[1, 2], [0, 0]]), k=2)
     assert labels.tolist() == [[0], [0]]

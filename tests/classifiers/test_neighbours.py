@@ -29,7 +29,7 @@ def learnt(model):
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
-def test_neighbours_by_labels(power):
+def test_neighbours_by_labels_equal_oracle(power):
     Y = make_data(n=70, n_labels=15)[1]
     found = label_neighbours(Y, 6, power=power, n_threads=2)
     expected = label_matches(Y.toarray().astype(np.float64), 6, power)
@@ -107,7 +107,7 @@ def test_small_clusters_are_removed():
     assert alone.shape[1] == len(members) == 1
 
 
-def test_restricted_columns():
+def test_selected_columns_are_those_of_the_matrix():
     X = unit_items(1, n=30, n_coords=12)
     features = np.int32([1, 4, 5, 11])
     np.testing.assert_array_equal(select_columns(X, features).toarray(), X.toarray()[:, features])
@@ -207,7 +207,7 @@ def test_without_usearch_an_error_names_the_extra(monkeypatch):
 
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
 @pytest.mark.parametrize("model", MODELS, ids=["sleec", "annexml"])
-def test_save_and_load(tmp_path, model, weights):
+def test_loaded_model_answers_as_saved_one(tmp_path, model, weights):
     X, Y = make_data()
     model.fit(X, Y).save(tmp_path / "a", weights=weights)
     again = load(tmp_path / "a")
@@ -239,7 +239,7 @@ def test_precision_on_separable_data_is_high(kind):
     assert Y.toarray()[test, labels[:, 0]].mean() < 0.3
 
 
-def test_one_point():
+def test_one_point_is_enough():
     for kind in (SLEEC, AnnexML):
         model = kind(2, random_state=0).fit(np.float32([[1, 2]]), [[3]])
         assert model.predict_topk(np.float32([[1, 2], [0, 0]]), k=1)[0].tolist() == [[3], [3]]

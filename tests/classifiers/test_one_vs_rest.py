@@ -33,7 +33,7 @@ def assert_same_model(found, wanted):
         np.testing.assert_array_equal(a, b, strict=True)
 
 
-def test_two_labels_by_hand():
+def test_two_labels_are_those_computed_by_hand():
     """Two words, one for each label, and a point without labels that has neither."""
     X = np.float32([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     model = DiSMEC("exact", C=100.0, weight_threshold=0.0, random_state=0).fit(X, [[0], [2], []])
@@ -90,7 +90,7 @@ def test_the_size_of_batches_changes_nothing(batch_size):
     assert_same_model(DiSMEC(random_state=3, batch_size=batch_size).fit(X, Y), wanted)
 
 
-def test_joining_by_hand():
+def test_batches_join_as_by_hand():
     batches = [
         sparse.csr_array(np.float32([[0, 3], [2, 0], [-1, 0]])),
         sparse.csr_array(np.float32([[4], [5], [-2]])),
@@ -120,7 +120,7 @@ def test_many_labels_have_wide_outputs():
         (DiSMEC(batch_size=0), "batch_size of DiSMEC must be an int >= 1, got 0"),
     ],
 )
-def test_bad_parameters(model, message):
+def test_bad_parameters_are_refused(model, message):
     X, Y = make_data()
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y)

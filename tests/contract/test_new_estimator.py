@@ -34,7 +34,7 @@ def test_scikit_learn(subject):
 
 
 @pytest.mark.slow
-def test_command_line(tmp_path):
+def test_new_estimator_is_a_word_of_the_command_line(tmp_path):
     X, Y = small_data()
     write_xmc(tmp_path / "train.txt", X, Y)
     data, model, ranked = (tmp_path / name for name in ("train.txt", "model", "ranked.txt"))

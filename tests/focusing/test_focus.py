@@ -208,7 +208,7 @@ def test_focused_is_its_parts(tmp_path):
         (Focus(power=-1.0), "power of Focus must be"),
     ],
 )
-def test_bad_parameters(focus, message):
+def test_bad_parameters_are_refused(focus, message):
     X, Y = make_data()
     with pytest.raises(ValueError, match=message):
         focus.fit(X, Y)
@@ -216,7 +216,7 @@ def test_bad_parameters(focus, message):
         Focused(focus=focus).fit(X, Y)
 
 
-def test_bad_parts():
+def test_bad_parts_are_refused():
     X, Y = make_data()
     with pytest.raises(ValueError, match="focus of Focused must be a Focus, got 3"):
         Focused(focus=3).fit(X, Y)

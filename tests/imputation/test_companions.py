@@ -77,7 +77,7 @@ def test_a_sample_of_rows_is_evenly_spaced():
             assert np.abs(found[feature] - wanted).max(axis=1).min() < 1e-6
 
 
-def test_slopes_by_hand():
+def test_slopes_are_those_computed_by_hand():
     """Feature 0 is in both rows, 1 and 2 in one each."""
     X = sparse.csr_array(np.float32([[0.6, 0.8, 0.0], [0.8, 0.0, 0.6]]))
     found = Companions.of_rows(X, 1, seed=0, n_threads=1).lists.toarray()
@@ -111,7 +111,7 @@ def test_result_is_equal_for_any_threads(max_rows):
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_products():
+def test_imputed_rows_equal_oracle():
     X = random_rows(6)
     related = Companions.of_rows(X, 2, seed=0, n_threads=1)
     C = related.lists.toarray().astype(np.float64)

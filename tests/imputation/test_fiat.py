@@ -49,7 +49,7 @@ def test_scikit_learn_contract_of_the_classifier(estimator, check):
 @pytest.mark.parametrize(
     ("mode", "beta"), [("paper", 0.3), ("cosine", 0.3), ("blend", 0.3), ("blend", 0.0)]
 )
-def test_formulas(mode, beta):
+def test_imputed_rows_follow_the_formula(mode, beta):
     X, _ = make_data()
     fiat = Fiat(mode, beta=beta, agglomeration=GROUPS, max_growth=None, random_state=0).fit(X)
     rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
@@ -66,7 +66,7 @@ def test_formulas(mode, beta):
     assert fiat.rule_ is None
 
 
-def test_the_formula_with_lists():
+def test_imputed_rows_follow_the_formula_with_lists():
     X, _ = make_data()
     fiat = Fiat(beta=0.7, companions=3, max_growth=None, random_state=0).fit(X)
     rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
@@ -77,7 +77,7 @@ def test_the_formula_with_lists():
     np.testing.assert_allclose(fiat.transform(X).toarray(), wanted, atol=1e-5)
 
 
-def test_empty_rows_unseen_features_and_lengths():
+def test_empty_rows_and_unseen_features_are_imputed():
     X = np.float32([[1, 1, 0, 0], [2, 2, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]] * 3)
     for mode in ("paper", "cosine", "blend"):
         fiat = Fiat(mode, beta=1.0, random_state=0).fit(X)
@@ -230,7 +230,7 @@ def test_precision_on_erased_rows():
     assert np.mean(fiat.rule_.betas(rows) > 0) < 0.2
 
 
-def test_bad_input():
+def test_bad_input_is_refused():
     X, Y = make_data()
     for parameters, message in (
         ({"mode": "mean"}, "mode of Fiat must be one of 'blend', 'cosine', 'paper', got 'mean'"),
@@ -269,7 +269,7 @@ def test_erasure_by_count_and_seed():
         metrics.erase_features(X, 2)
 
 
-def test_erasure_curve():
+def test_erasure_curve_falls_with_the_share():
     X, Y = make_data()
     model = clone(BASE).set_params(random_state=0).fit(X, Y)
     curve = metrics.erasure_curve(model, X, Y, shares=(0.0, 0.5, 1.0), seeds=(0, 1))

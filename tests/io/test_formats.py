@@ -181,7 +181,7 @@ def test_damaged_archive_is_refused_or_equal(tmp_path):
             assert_equal(found, X)
 
 
-def test_groups_round_trip(tmp_path):
+def test_groups_are_read_as_written(tmp_path):
     labels = np.array([2, 0, 1, 0, 2, 2], dtype=np.int32)
     write_groups(tmp_path / "g", labels)
     assert (tmp_path / "g").read_text() == "3\n2 1 3 \n1 2 \n3 0 4 5 \n"

@@ -250,7 +250,7 @@ def test_values_are_nearest_floats(number):
         (b"16777217.0000000000000000000001", 16777218.0),
     ],
 )
-def test_extreme_values(number, value):
+def test_extreme_values_are_kept(number, value):
     assert nearest_float(number) == (value and np.float32(value))
     if value is None:
         with pytest.raises(_native.ParseError, match="expected a finite number"):

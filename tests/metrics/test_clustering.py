@@ -91,7 +91,7 @@ def test_negative_features_are_refused():
         metrics.mutual_information([[1.0, 1.0]], [[0]], "x")
 
 
-def test_balance():
+def test_balance_is_largest_over_smallest_group():
     assert metrics.balance([0, 0, 0, 1, 1, -1]) == pytest.approx(1.5)
     assert metrics.balance([0, 0, 2]) == math.inf
     assert metrics.balance([0, 1], n_clusters=3) == math.inf
@@ -99,7 +99,7 @@ def test_balance():
         metrics.balance([-1, -1])
 
 
-def test_entropy():
+def test_entropy_of_equal_groups_is_one():
     assert metrics.normalised_entropy(np.arange(24) % 6) == pytest.approx(1.0)
     assert metrics.normalised_entropy([0, 0, 0, 0]) == 1.0
     assert metrics.normalised_entropy([0, 0, 1, 1], n_clusters=4) == pytest.approx(0.5)

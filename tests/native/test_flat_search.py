@@ -36,7 +36,7 @@ def make_rows(n_rows, n_features, density, seed):
     return sparse.csr_array(X)
 
 
-def test_hand_computed_model():
+def test_scores_are_those_computed_by_hand():
     model = FlatWeights(
         labels=np.int32([2, 5, 7]),
         feature_ptr=np.int64([0, 2, 3]),

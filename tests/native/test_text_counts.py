@@ -50,7 +50,7 @@ def test_negative_number_of_features_is_refused():
         (["ab"], [-1], [0, 0], 0, "features must have an idf each"),
     ],
 )
-def test_features(words, word_feature, pairs, n_idf, message):
+def test_features_that_do_not_fit_are_refused(words, word_feature, pairs, n_idf, message):
     with pytest.raises(ValueError, match=message):
         _core.TextFeatures(
             _core.StringList(words),
@@ -62,7 +62,7 @@ def test_features(words, word_feature, pairs, n_idf, message):
         )
 
 
-def test_list_of_strings():
+def test_lists_of_strings_are_checked():
     strings = _core.StringList(["", "ab", "\u4e2d\0x"])
     assert len(strings) == 3
     assert list(strings) == ["", "ab", "\u4e2d\0x"]

@@ -84,7 +84,7 @@ def test_many_candidates_are_ranked_as_by_sorting():
 
 
 @pytest.mark.parametrize("n_features", [5, 400])
-def test_products_with_prototypes(n_features):
+def test_products_with_prototypes_equal_dense_ones(n_features):
     # Prototypes of 300 entries are looked up, shorter ones are walked along.
     rng = np.random.default_rng(0)
     rows = sparse.random_array((30, n_features), density=4 / n_features, rng=rng, format="csr")
@@ -157,7 +157,7 @@ def test_almost_no_weight_gives_the_ranking_of_the_base():
     np.testing.assert_allclose(scores, wanted_scores, rtol=2e-5)
 
 
-def test_scores_by_hand():
+def test_scores_are_those_computed_by_hand():
     X, Y = make_data()
     model = Refrag(BASE, alpha=0.5, gamma=4.0, propensity_weight=1.0, random_state=0).fit(X, Y)
     labels, scores = model.predict_topk(X, 5)
@@ -271,7 +271,7 @@ def test_tally_by_hand():
     np.testing.assert_allclose(tally.errors()["P@1"], [0, 50 / 2**0.5])
 
 
-def test_the_frontier_of_a_trade_off():
+def test_frontier_has_no_setting_that_another_beats():
     measures = {"P@1": np.array([80.0, 79, 79.5, 78]), "PSP@1": np.array([30.0, 33, 32, 31])}
     zeros = np.zeros(4)
     table = TradeOff(zeros, zeros, zeros, measures, {"P@1": zeros}, 10)
@@ -356,7 +356,7 @@ def test_opposite_prototypes_are_not_near():
     assert scores[1, 2] == -3
 
 
-def test_bad_input():
+def test_bad_input_is_refused():
     X, Y = make_data()
     for parameters, message in (
         ({"base": 3}, "base of Refrag must be a Classifier, got 3"),

@@ -100,7 +100,7 @@ def test_loaded_model_requires_extra(tmp_path):
         (lambda texts: np.ones((len(texts), 0)), "at least 1 columns, got 0"),
     ],
 )
-def test_bad_extra(extra, message):
+def test_bad_extra_is_refused(extra, message):
     texts, labels = make_texts()
     with pytest.raises(ValueError, match=message):
         TextClassifier(LabelTree(), extra=extra).fit(texts, labels)
@@ -114,7 +114,7 @@ def test_another_width_is_refused():
 
 
 @pytest.mark.parametrize("weight", [0, -1.0, None, float("nan")])
-def test_bad_weight(weight):
+def test_bad_weight_is_refused(weight):
     texts, labels = make_texts()
     with pytest.raises(ValueError, match="extra_weight of TextClassifier must be"):
         new(extra_weight=weight).fit(texts, labels)

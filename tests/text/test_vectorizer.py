@@ -35,7 +35,7 @@ def test_decomposed_accents_are_composed():
 
 
 @pytest.mark.slow
-def test_a_long_document():
+def test_long_document_is_vectorised():
     text = " ".join(f"w{i % 1000}" for i in range(2_200_000))
     assert len(text) > 10_000_000
     found = TextVectorizer(min_df=1).fit_transform([text])
@@ -200,7 +200,7 @@ def test_save_load_pickle_clone(tmp_path):
         ([], "must have a word that occurs in at least 2"),
     ],
 )
-def test_bad_texts(texts, message):
+def test_bad_texts_are_refused(texts, message):
     with pytest.raises(ValueError, match=message):
         TextVectorizer().fit(texts)
 
@@ -226,7 +226,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_broken_files(tmp_path, case):
+def test_broken_files_are_refused(tmp_path, case):
     TextVectorizer(2).fit(TEXTS).save(tmp_path / "a")
     draft = Draft((tmp_path / "a").read_bytes())
     name, change, message = BROKEN[case]

@@ -66,7 +66,7 @@ def test_removed_labels_leave_no_empty_nodes():
     assert leaves_of(follow(TREE, VECTORS[:1], seen=[0])) == [[0]]
 
 
-def test_labels_that_have_other_ids():
+def test_labels_may_have_other_ids():
     numbers = [1, 3, 5, 7, 2, -1, 4, 6]
     found = follow(TREE, VECTORS[[0, 4, 1, 6, 2, 7, 3]], numbers, seen=[1, 2, 3, 4, 5, 6, 7])
     assert leaves_of(found) == [[1, 3], [5, 7], [2], [4, 6]]
@@ -113,7 +113,7 @@ def test_fewer_predictions_change(data, model):
     assert share_changed(shape=first) < 0.8 * share_changed()
 
 
-def test_shapes_that_do_not_fit(data):
+def test_shape_that_does_not_fit_is_refused(data):
     X, Y = data[0][:300], data[1][:300]
     two = LabelTree(2, random_state=0).fit(X, Y)
     for model, shape, message in (
@@ -133,7 +133,7 @@ def test_shapes_that_do_not_fit(data):
     assert (again.predict_topk(X)[1] == twin.predict_topk(X)[1]).all()
 
 
-def test_classifiers_of_texts(tmp_path):
+def test_classifier_of_texts_follows_a_shape(tmp_path):
     words = ["sort", "merge", "matrix", "vector", "disk", "file"]
     texts = [f"{words[i % 6]} {words[(i + i // 6) % 6]} text" for i in range(36)]
     labels = [[words[i % 6], words[(i + 1) % 6]] for i in range(36)]

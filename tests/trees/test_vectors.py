@@ -117,7 +117,7 @@ def test_given_vectors_from_names_ids_and_matrices():
         ({0: [1.0], 1: [1.0, 2.0]}, "vectors of one length"),
     ],
 )
-def test_bad_vectors(given, message):
+def test_bad_vectors_are_refused(given, message):
     with pytest.raises(ValueError, match=message):
         given_vectors(given, n_features=3, names=None)
 
