@@ -226,8 +226,8 @@ class OfRows(TextClassifier):
     def score(self, X, y, sample_weight=None):
         return super().score(X, y, sample_weight)
 
-    def _unfitted_vectorizer(self):
-        return TextVectorizer(min_df=1, n_jobs=self.n_jobs)
+    def _unfitted_vectorizer(self, *_):
+        return TextVectorizer(min_df=1, n_jobs=self.n_jobs), ""
 
     def _points(self, texts):
         return super()._points(words(validate_data(self, texts, accept_sparse="csr", reset=False)))

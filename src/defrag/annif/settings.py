@@ -45,7 +45,8 @@ def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassif
     base: Classifier = checked(kind(**of_classifier))
     if _value(settings.get("focus", "true")):
         base = Focused(base)
-    vectorizer = checked(default_vectorizer(**of_texts))
+    # Without settings of texts, the trial decides.
+    vectorizer = checked(default_vectorizer(**of_texts)) if of_texts else None
     seed = _value(settings.get("random_state", "0"))
     return TextClassifier(base, vectorizer, random_state=seed, n_jobs=n_jobs)
 

@@ -186,7 +186,8 @@ def train(
     Y: Any
     if corpus is not None:
         refuse_flags("on texts", {"--vocabulary": vocabulary})
-        vectorizer = checked(default_vectorizer(**of_texts, verbose=1))
+        # Without flags of texts, the trial decides.
+        vectorizer = checked(default_vectorizer(**of_texts, verbose=1)) if of_texts else None
         estimator = TextClassifier(estimator, vectorizer, **run)
         X, Y = reading.texts(data, corpus, labels, label_names, required=True)
     else:

@@ -68,8 +68,9 @@ def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None =
     texts = check_texts(X)
     labels = check_text_labels(Y, len(texts))
     if vectorizer is None:
-        fitted = estimator._unfitted_vectorizer()
+        fitted, trial = estimator._unfitted_vectorizer(texts, labels.matrix)
         points = fitted.fit_transform(texts)
+        fitted.trial_ = trial
         vectorizer = pack(fitted)
     else:
         points = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs).transform(texts)

@@ -337,9 +337,14 @@ def _ideal_gain(ranked: Ranked, k: int) -> NDArray[np.float64]:
     return np.asarray(sums[np.minimum(ranked.n_true, k)])
 
 
+def ndcg_of_points(ranked: Ranked, k: int) -> NDArray[np.float64]:
+    """Return nDCG@k of each point."""
+    return np.asarray(ranked.hits[:, :k] @ discounts(k) / _ideal_gain(ranked, k))
+
+
 def ndcg_of(ranked: Ranked, k: int) -> float:
     """Return nDCG@k."""
-    return float((ranked.hits[:, :k] @ discounts(k) / _ideal_gain(ranked, k)).mean())
+    return float(ndcg_of_points(ranked, k).mean())
 
 
 def psp_of(ideal: Ideal, k: int) -> float:

@@ -198,6 +198,20 @@ class StemmerName:
         )
 
 
+class Sentence:
+    """The rule of a sentence that explains a choice."""
+
+    kind: ClassVar[str] = "str"
+
+    def describe(self) -> str:
+        """Return the rule in words."""
+        return "a string of at most 1,000 characters"
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value satisfies the rule."""
+        return isinstance(value, str) and len(value) <= 1000
+
+
 def stem_words(stemmer: str, words: list[str]) -> list[str]:
     """Return the stem of each word.
 

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
-from defrag._parameters import SEED_KIND, Float, Int, fitted, param
+from defrag._parameters import SEED_KIND, Choice, Float, Int, fitted, param
 from defrag._scikit import ClassifierMixin, available_if, check_is_fitted, clone
 from defrag._validation import check_seed, require_labels
 from defrag.classifiers import LabelTree
@@ -203,8 +203,15 @@ class TextClassifier(ClassifierMixin, Estimator):
     vectorizer: TextVectorizer | None = param(
         doc="How texts become rows.",
         default=None,
-        kind="TextVectorizer, default=TextVectorizer(ngrams=2)",
+        kind="TextVectorizer, optional",
         kw_only=False,
+    )
+    features: str = param(
+        Choice(("auto", "words")),
+        'Features without ``vectorizer``: "auto" tries words and pairs of words, and character '
+        "n-grams of 4 and of 5, on a twelfth of the texts if there are at least 5,000; "
+        '``vectorizer_.trial_`` says what it found. "words" takes words and pairs.',
+        default="auto",
     )
     extra: Extra | None = param(
         doc="Further features, such as embeddings: takes a list of m texts, returns an array of "
@@ -272,7 +279,12 @@ class TextClassifier(ClassifierMixin, Estimator):
         Child("thesaurus_", Thesaurus, optional=True),
         Child("naming_", Naming, optional=True),
         finish=_restore_classes,
-        absent={"numbered": False, "calibration": None, "class_weight": None},
+        absent={
+            "numbered": False,
+            "calibration": None,
+            "class_weight": None,
+            "features": "words",
+        },
         # ``extra`` is a function, which cannot be stored.
         parameters={
             "base": Unfitted(),
@@ -356,7 +368,6 @@ class TextClassifier(ClassifierMixin, Estimator):
         self._check_parameters()
         seed = check_seed(self.random_state)
         blank = self._unfitted_base(seed)
-        self.vectorizer_ = self._unfitted_vectorizer()
         require_labels(self, labels)
         checked = check_texts(texts)
         known = check_text_labels(labels, len(checked))
@@ -365,9 +376,11 @@ class TextClassifier(ClassifierMixin, Estimator):
             given = with_class_weight(self.class_weight, weights, known.matrix, known.classes)
             weights = check_sample_weight(blank, given, len(checked))
         words = None if previous is None else previous.vectorizer_
+        self.vectorizer_, trial = self._unfitted_vectorizer(checked, known.matrix, words)
         if words is not None and not self.vectorizer_._cuts_as(words):
             words = None
         X = self.vectorizer_.fit_transform(checked, shape=words)
+        self.vectorizer_.trial_ = trial
         self.n_extra_ = 0
         if self.extra is not None:
             block = extra_rows(self.extra, checked, float(self.extra_weight))
@@ -505,12 +518,25 @@ class TextClassifier(ClassifierMixin, Estimator):
         blank: Classifier = clone(base).set_params(random_state=seed, n_jobs=self.n_jobs)
         return blank
 
-    def _unfitted_vectorizer(self) -> TextVectorizer:
-        """Return an unfitted copy of the vectoriser with the threads of this model."""
-        vectorizer = default_vectorizer() if self.vectorizer is None else self.vectorizer
+    def _unfitted_vectorizer(
+        self, texts: list[str], Y: Csr, previous: TextVectorizer | None = None
+    ) -> tuple[TextVectorizer, str]:
+        """Return an unfitted vectoriser for texts with the threads of this model, and the reason.
+
+        Without ``vectorizer``, a model that is trained again has the features of the previous one.
+        """
+        vectorizer, reason = self.vectorizer, ""
+        if vectorizer is None and self.features == "words":
+            vectorizer = default_vectorizer()
+        elif vectorizer is None and previous is not None:
+            vectorizer, reason = previous, previous.trial_
+        elif vectorizer is None:
+            from defrag.text._trial import choose_features  # noqa: PLC0415 - only for training
+
+            vectorizer, reason = choose_features(texts, Y, n_jobs=self.n_jobs)
         check_part(self, "vectorizer", vectorizer, TextVectorizer)
         blank: TextVectorizer = clone(vectorizer).set_params(n_jobs=self.n_jobs)
-        return blank
+        return blank, reason
 
     def save(self, path: PathLike, *, weights: str = "float32") -> None:
         """Write the fitted model to one file; :func:`defrag.load` reads it.

@@ -24,7 +24,7 @@ from defrag._scikit import TransformerMixin, check_is_fitted
 from defrag.persistence._checks import check_length
 from defrag.persistence.fields import COUNT, LARGEST, Array, Number, Part, State, Strings
 from defrag.persistence.kinds import Rewritten
-from defrag.text._texts import Lengths, StemmerName, check_texts, load_stemmer, stem_words
+from defrag.text._texts import Lengths, Sentence, StemmerName, check_texts, load_stemmer, stem_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -322,6 +322,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         "ndarray of float32, shape (n_features,)",
         "The inverse document frequency of each feature; 0 for one of ``shape`` alone.",
     )
+    trial_: str = fitted("str", "Why a ``TextClassifier`` chose these parameters, if it did.")
 
     _state = State(
         Number(rule=COUNT, name="n_words", get=lambda model: len(model.words_)),
@@ -330,7 +331,10 @@ class TextVectorizer(TransformerMixin, Estimator):
               below=lambda part: max(1, part.size("idf"))),
         Array("pairs_", "int32", below="n_words", get=lambda model: model.pairs_.ravel()),
         Array("idf_", low=0, most=LARGEST),
+        Number("trial_", Sentence()),
         finish=_finish_vectorizer,
+        absent={"trial": ""},
+        told=("trial",),
         # JSON has no tuples.
         parameters={"characters": Rewritten(
             Lengths(1, 64), unpack=lambda value: tuple(value) if isinstance(value, list) else value
@@ -430,6 +434,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         self.word_feature_ = terms.word_feature
         self.pairs_ = terms.pairs.reshape(-1, 2)
         self.idf_ = terms.idf
+        self.trial_ = ""
         self._set_features(features)
 
     def _read(self, texts: list[str], n_threads: int) -> TextCorpus:
