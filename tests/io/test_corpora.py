@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io import read_texts
+from defrag.io import documents, read_texts
 from defrag.io.corpora import CORPUS_FORMS, likely_forms, open_corpus
 from defrag.io.documents import CorpusOptions
 from defrag.io.files import open_input
@@ -88,6 +88,15 @@ def test_every_format_is_read(tmp_path, name, content, options):
     found = read_texts(write(tmp_path / name, content), **options)
     assert found.texts == TEXTS
     assert found.labels == LABELS
+
+
+def test_lines_of_quoted_field_are_joined_once(tmp_path, monkeypatch):
+    joined, join = [], documents._quoted_fields
+    counted = lambda *given: (joined.append(0), join(*given))[1]  # noqa: E731 - two in one
+    monkeypatch.setattr(documents, "_quoted_fields", counted)
+    (tmp_path / "a.tsv").write_text('text\tlabels\n"a\n' + "b\n" * 50 + 'c"\tx\n')
+    found = read_texts(tmp_path / "a.tsv")
+    assert (found.texts[0].count("b"), found.labels, len(joined)) == (50, [["x"]], 1)
 
 
 def test_quotes_of_a_tsv_file_are_part_of_texts_unless_they_enclose_them(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +14,7 @@ from defrag import Thesaurus
 from defrag.exceptions import FormatError
 from defrag.io import ReadLimits
 from defrag.io.files import open_input
+from defrag.io.thesauri import open_statements
 from defrag.io.triples import read_n_triples, read_turtle
 
 if TYPE_CHECKING:
@@ -142,6 +145,7 @@ def test_turtle_gives_the_triples_of_rdflib(
 
 
 PREFIX = "@prefix : <http://x/>.\n"
+LAUGHS = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><r>&b;</r>'
 
 
 @pytest.mark.parametrize(
@@ -163,6 +167,9 @@ PREFIX = "@prefix : <http://x/>.\n"
         ("a.ttl", "@base 3 .", r"1: expected <\.\.\.>, got '3'"),
         ("a.ttl", ")", r"1: expected a node, got '\)'"),
         ("a.rdf", "<rdf:RDF>", r"1: is not RDF/XML: "),
+        ("a.rdf", LAUGHS, r" is not RDF/XML: entity b has references to others"),
+        ("a.tsv", "id\tname" + "\t" * (1 << 20), r"1: a line of a table may have 1048576"),
+        ("a.csv", "id,name" + "," * (1 << 20), r"1: a line of a table may have 1048576"),
         ("a.tsv", "<u>\tn\n\n<v>\n", r"3: expected <uri><TAB>name, perhaps <TAB>notation"),
         ("a.tsv", "id\tlabels\nx\ty\n", r"1: must have the columns id and name, got id, labels"),
         ("a.csv", "", r"1: must have the columns id and name, got nothing"),
@@ -177,6 +184,31 @@ def test_bad_file_is_refused_with_its_place(
     (tmp_path / name).write_text(text)
     with pytest.raises(FormatError, match=rf"{name}:{message}"):
         Thesaurus.read(tmp_path / name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.nt", f'<a> <b> "{"c" * 500_000}" .'),
+        ("a.ttl", f'{PREFIX}:a :b "{"c" * 500_000}" .'),
+        ("a.ttl", f'{PREFIX}:a :b """{"c" * 500_000}""" .'),
+        ("a.ttl", f"{PREFIX}:a :b :c" + "." * 500_000),
+        ("a.ttl", f"{PREFIX}:a :b 1" + ",1" * 400_000 + "."),
+    ],
+    ids=["string", "short", "long", "dots", "objects"],
+)
+def test_memory_of_rdf_is_in_proportion(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    tracemalloc.start()
+    try:
+        with suppress(FormatError), open_statements(tmp_path / name) as found:
+            for _ in found:
+                pass
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 30_000_000
 
 
 def test_limits_are_kept(tmp_path: Path) -> None:

@@ -333,6 +333,7 @@ def read_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Document
 # quoted; in a tsv file, a quote that does not enclose a whole field is an ordinary character.
 
 _DELIMITERS = ",;\t|"
+_MOST_FIELDS = 1 << 20
 
 
 def read_csv(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
@@ -408,12 +409,13 @@ def csv_records(
 
     def rest() -> Iterator[str]:
         nonlocal last
-        for place, line in itertools.chain([(number, header)] if number else [], lines):
+        given = itertools.chain([(number, header)] if number else [], lines)
+        for place, line in few_columns(stream, given, delimiter or ","):
             last = place
             yield line + "\n"
 
     csv.field_size_limit(sys.maxsize)  # texts may be long; lines are limited by the reader
-    delimiter = delimiter or _shown_delimiter(header, options)
+    delimiter = delimiter or _shown_delimiter(header[:_MOST_FIELDS], options)
     records = csv.reader(rest(), delimiter=delimiter, strict=True)
     while True:
         first = last + 1
@@ -437,25 +439,43 @@ def _quoting_rule(message: str) -> str:
 
 def _tsv_records(stream: InputStream, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the records of a tab-separated file; only what is quoted throughout is unquoted."""
-    width, first, pending = 0, 0, ""
-    for number, line in numbered_lines(stream):
-        if not pending and '"' not in line:
-            fields = line.split(delimiter)
-        else:
+    width, first, pending = 0, 0, list[str]()
+    n_quotes, n_fields, quoted = 0, 0, False  # of the pending lines; of their last field
+    for number, line in few_columns(stream, numbered_lines(stream), delimiter):
+        fields = line.split(delimiter)
+        if pending or '"' in line:
             first = first if pending else number
-            record = f"{pending}\n{line}" if pending else line
-            plain = record.split(delimiter)
-            fields = _quoted_fields(record, delimiter) or plain
+            n_quotes += line.count('"')
+            n_fields += len(fields) - bool(pending)
+            if not pending or len(fields) > 1:
+                quoted = fields[-1].startswith('"')
+            pending.append(line)
             # Lines are missing if columns are, or if the last one begins with a quote.
-            if record.count('"') % 2 and (len(plain) < width or plain[-1].startswith('"')):
-                pending = record
+            if n_quotes % 2 and (n_fields < width or quoted):
                 continue
-        start, pending = first if pending else number, ""
+            record = "\n".join(pending)
+            fields = _quoted_fields(record, delimiter) or record.split(delimiter)
+        start = first if pending else number
+        pending, n_quotes, n_fields = [], 0, 0
         width = width or len(fields)
         if fields != [""]:
             yield start, fields
     if pending:
         raise FormatError(stream.name, "a quoted field is not closed", first)
+
+
+def few_columns(
+    stream: InputStream, lines: Iterable[tuple[int, str]], delimiter: str
+) -> Iterator[tuple[int, str]]:
+    """Yield lines that may be split: an empty field takes sixty times the memory of its delimiter.
+
+    - Raises FormatError if a line has very many delimiters.
+    """
+    for number, line in lines:
+        if len(line) > _MOST_FIELDS and line.count(delimiter) > _MOST_FIELDS:
+            rule = f"a line of a table may have {_MOST_FIELDS} delimiters, got more"
+            raise FormatError(stream.name, rule, number)
+        yield number, line
 
 
 def _quoted_fields(record: str, delimiter: str) -> list[str] | None:

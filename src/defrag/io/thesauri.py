@@ -10,12 +10,19 @@ import os
 import re
 import unicodedata
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from defrag.exceptions import FormatError
-from defrag.io.documents import counted, csv_records, json_objects, numbered_lines, shown
+from defrag.io.documents import (
+    counted,
+    csv_records,
+    few_columns,
+    json_objects,
+    numbered_lines,
+    shown,
+)
 from defrag.io.files import display_name, open_input, without_compression
 from defrag.io.triples import read_n_triples, read_rdf_xml, read_turtle
 
@@ -149,7 +156,8 @@ def read_csv(stream: InputStream) -> Iterator[Statement]:
 
 def read_tsv(stream: InputStream) -> Iterator[Statement]:
     """Yield the statements of a tab-separated table, or of Annif's lines without a header."""
-    lines = ((number, line.split("\t")) for number, line in numbered_lines(stream) if line.strip())
+    found = few_columns(stream, numbered_lines(stream), "\t")
+    lines = ((number, line.split("\t")) for number, line in found if line.strip())
     first = next(lines, None)
     if first is None or {"id", "uri"} & set(first[1]):
         yield from _table_statements(stream, chain([first] if first else [], lines))
@@ -233,7 +241,7 @@ _NO_CONCEPTS = {
 }
 
 
-@cache
+@lru_cache  # not of all, since a file may have as many as it has triples
 def _property(predicate: str) -> str | None:
     """Return what a predicate says of a concept, None if nothing."""
     found = _PROPERTIES.get(predicate)

@@ -7,14 +7,16 @@ fit. ``thesauri.py`` makes statements of the triples.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import urljoin
+from xml.parsers import expat
 
 from defrag.exceptions import FormatError
 from defrag.io.documents import numbered_lines, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from defrag.io.files import InputStream
 
@@ -61,7 +63,7 @@ _IRI = r'<([^<>"{}|^`\x00-\x20]*)>'
 _LANGUAGE = r"@([a-zA-Z]+(?:-[a-zA-Z0-9]+)*)"
 _LINE = re.compile(
     rf'\s*(?:{_IRI}|(_:[^\s<>"]+))\s*{_IRI}\s*'
-    rf'(?:{_IRI}|(_:[^\s<>"]+)|"((?:[^"\\]|\\.)*)"(?:{_LANGUAGE}|\^\^{_IRI})?)\s*\.\s*(?:\#.*)?'
+    rf'(?:{_IRI}|(_:[^\s<>"]+)|"([^"\\]*(?:\\.[^"\\]*)*)"(?:{_LANGUAGE}|\^\^{_IRI})?)\s*\.\s*(?:\#.*)?'
 )
 
 
@@ -90,14 +92,14 @@ def read_n_triples(stream: InputStream, wanted: Callable[[str], Any]) -> Iterato
 _TOKEN = re.compile(
     rf"""\s*(?:\#.*|
     (?P<long>\"\"\"|''')|
-    (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|
+    (?P<string>"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')|
     (?P<iri>{_IRI})|
     (?P<keyword>@prefix|@base|(?i:prefix|base)(?=\s))|
     (?P<language>{_LANGUAGE})|
     (?P<blank>_:[\w\d](?:[\w\-.\u00b7]*[\w\-])?)|
     (?P<number>[+-]?(?:\d*\.\d+|\d+(?:\.(?=[eE]))?)(?:[eE][+-]?\d+)?(?=[\s,;.\])]|$))|
-    (?P<name>(?:[\w](?:[\w\-.]*[\w\-])?)?:(?:(?:[\w:\-.]|%[0-9A-Fa-f]{{2}}|\\[^\w\s])*
-        (?:[\w:\-]|%[0-9A-Fa-f]{{2}}|\\[^\w\s]))?)|
+    (?P<name>(?:[\w](?:[\w\-.]*[\w\-])?)?:
+        (?:[\w:\-]+|\.+(?=[\w:\-]|%[0-9A-Fa-f]{{2}}|\\[^\w\s])|%[0-9A-Fa-f]{{2}}|\\[^\w\s])*)|
     (?P<word>a|true|false)(?![\w:\-])|
     (?P<mark>\^\^|[.;,\[\]()]))""",
     re.VERBOSE,
@@ -116,7 +118,7 @@ def _tokens(stream: InputStream) -> Iterator[_Token]:
     open_at, quotes, pieces = 0, "", [""]
     end_of: dict[str, re.Pattern[str]] = {
         quote * 3: re.compile(
-            rf"((?:[^{quote}\\]|\\.|\\$|{quote}(?!{quote}{quote}))*)({quote * 3})?"
+            rf"([^{quote}\\]*(?:(?:\\.|\\$|{quote}(?!{quote}{quote}))[^{quote}\\]*)*)({quote * 3})?"
         )
         for quote in "\"'"
     }
@@ -187,13 +189,11 @@ class _Turtle:
             if self._token.kind == "keyword":
                 self._declaration()
                 continue
-            found: list[Triple] = []
             described = self._token.text == "[" and self._token.kind == "mark"
-            subject = self._node(found, 0)
+            subject = yield from self._node(0)
             if not (described and self._token.text == "."):
-                self._predicates(subject, found, 0)
+                yield from self._predicates(subject, 0)
             self._need(".")
-            yield from found
 
     def _declaration(self) -> None:
         word = self._next().text
@@ -228,8 +228,8 @@ class _Turtle:
         self._n_blank += 1
         return f"_:[{self._n_blank}]"  # no label of a file has brackets
 
-    def _node(self, found: list[Triple], depth: int) -> str:
-        """Take a node that is not a literal; triples about a blank one go to ``found``."""
+    def _node(self, depth: int) -> Generator[Triple, None, str]:
+        """Take a node that is not a literal; yield the triples about a blank one."""
         if depth > _DEEPEST:
             rule = f"brackets are nested more than {_DEEPEST} deep"
             raise FormatError(self._name, rule, self._token.line)
@@ -240,16 +240,16 @@ class _Turtle:
         node = self._blank()
         if self._take("["):
             if not self._take("]"):
-                self._predicates(node, found, depth + 1)
+                yield from self._predicates(node, depth + 1)
                 self._need("]")
         elif self._take("("):  # a list: what is in it belongs to no concept
             while not self._take(")"):
-                self._object(node, "", found, depth + 1)
+                yield from self._object(node, "", depth + 1)
         else:
             self._fail("a node")
         return node
 
-    def _predicates(self, subject: str, found: list[Triple], depth: int) -> None:
+    def _predicates(self, subject: str, depth: int) -> Iterator[Triple]:
         while True:
             if self._token == (self._token.line, "word", "a"):
                 self._next()
@@ -258,9 +258,9 @@ class _Turtle:
                 predicate = self._iri(self._next())
             else:
                 self._fail("a predicate")
-            self._object(subject, predicate, found, depth)
+            yield from self._object(subject, predicate, depth)
             while self._take(","):
-                self._object(subject, predicate, found, depth)
+                yield from self._object(subject, predicate, depth)
             if not self._take(";"):
                 return
             while self._take(";"):
@@ -268,10 +268,10 @@ class _Turtle:
             if self._token.text in {".", "]"}:
                 return
 
-    def _object(self, subject: str, predicate: str, found: list[Triple], depth: int) -> None:
+    def _object(self, subject: str, predicate: str, depth: int) -> Iterator[Triple]:
         line, kind, text = self._token
         if kind not in {"string", "number", "word"} or text == "a":
-            found.append(Triple(line, subject, predicate, self._node(found, depth)))
+            yield Triple(line, subject, predicate, (yield from self._node(depth)))
             return
         self._next()
         language = ""
@@ -286,7 +286,7 @@ class _Turtle:
                 if self._token.kind not in {"iri", "name"}:
                     self._fail("a type")
                 self._iri(self._next())
-        found.append(Triple(line, subject, predicate, text, True, language))
+        yield Triple(line, subject, predicate, text, True, language)
 
 
 def read_turtle(stream: InputStream, wanted: Callable[[str], Any]) -> Iterator[Triple]:
@@ -295,6 +295,22 @@ def read_turtle(stream: InputStream, wanted: Callable[[str], Any]) -> Iterator[T
 
 
 # --- RDF/XML.
+
+
+def _refuse_nested_entities(data: bytes) -> None:
+    """Raise ValueError for an entity with references, which a line may expand to gigabytes."""
+    parser = expat.ParserCreate()
+
+    def declared(name: str, _: object, value: str | None, *__: object) -> None:
+        if value is not None and "&" in value:
+            raise ValueError(f"entity {name} has references to others")
+
+    def element(*_: object) -> None:
+        raise StopIteration  # what follows declares nothing
+
+    parser.EntityDeclHandler, parser.StartElementHandler = declared, element
+    with suppress(StopIteration):
+        parser.Parse(data, True)
 
 
 def read_rdf_xml(stream: InputStream, wanted: Callable[[str], Any]) -> Iterator[Triple]:
@@ -316,7 +332,9 @@ def read_rdf_xml(stream: InputStream, wanted: Callable[[str], Any]) -> Iterator[
             return self
 
     try:
-        Sink().parse(data=stream.read_all(), format="xml")
+        data = stream.read_all()
+        _refuse_nested_entities(data)
+        Sink().parse(data=data, format="xml")
     except Exception as error:  # noqa: BLE001 - of the parser of XML, of rdflib, or of neither
         line = getattr(error, "getLineNumber", lambda: None)()
         reason = getattr(error, "getMessage", error.__str__)()
