@@ -27,6 +27,7 @@ PRINTS = {
     "explain_label": r"words of libgtk-3-0t64: gtk",
     "fastapi_app": r"python3: python.*\n.*\n.*\n.*status 422",
     "feature_groups": r"guitar: .*fingering",
+    "label_names": r"all labels: .*Python-kieli(?s:.*)windoes: lib(?s:.*)later: .*Python 4",
     "missing_features": r"60% missing: P@1 [\d.]+, with Fiat 5",
     "own_estimator": r"SumOfPoints\(\): P@1 [4-9]\d",
     "pandas_parquet": r"[5-9]\d% of 1,000 texts have a label",

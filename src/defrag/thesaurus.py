@@ -356,8 +356,8 @@ class Thesaurus:
         return np.where((found >= 0) & (self.withdrawn[found] == 0), found, -1)  # not in a circle
 
     def merged(self, other: Thesaurus) -> Thesaurus:
-        """Return both thesauri as one; concepts of the other replace those of the same id."""
-        gone = set(other.ids)
+        """Return both thesauri as one; a concept that the other names replaces the own one."""
+        gone = set(other.ids[np.flatnonzero(np.diff(other.first_names))].tolist())
         builder = _Builder("")
         for one in (*other.statements(), *(s for s in self.statements() if s[0] not in gone)):
             builder.add(one)
@@ -423,6 +423,18 @@ class Thesaurus:
         number = self.number(concept)
         best = -1 if number < 0 else self._best_name(number, language)
         return concept if best < 0 else self.names[best]
+
+    def notation(self, number: int) -> str | None:
+        """Return the first notation of a concept, given by its number.
+
+        Parameters
+        ----------
+        number : int
+            The number of the concept.
+        """
+        place = int(np.searchsorted(self.notation_concepts, number))
+        found = self.notation_concepts[place : place + 1].tolist() == [number]
+        return self.notations[place] if found else None
 
     def _best_name(self, number: int, language: str | None) -> int:
         """Return the name to show of a concept, -1 if it has none."""

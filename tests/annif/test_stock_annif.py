@@ -191,7 +191,7 @@ def served(annif, python):
     lines = (folder / "vocabulary.tsv").read_text("utf-8").splitlines(keepends=True)
     kept = [line for line in lines if not line.startswith(f"<{CONCERTS}>")]
     (folder / "known.tsv").write_text("".join(kept), "utf-8")
-    serve = [*defrag, "serve", model, "--port", "0", "--vocabulary", "known.tsv"]
+    serve = [*defrag, "serve", model, "--port", "0", "--thesaurus", "known.tsv"]
     process = subprocess.Popen(
         [*serve, "--language", "fi"], cwd=folder, stdout=subprocess.PIPE, text=True
     )

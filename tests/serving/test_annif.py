@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import lzma
 from datetime import datetime, timezone
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from defrag import LabelTree, TextClassifier
-from defrag.exceptions import FormatError
-from defrag.io import ReadLimits
+from defrag import LabelTree, TextClassifier, Thesaurus
 from tests.data import make_data
 
 pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
 httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
 serving = pytest.importorskip("defrag.serving")
-from defrag.serving.vocabulary import read_vocabulary  # noqa: E402 - after starlette is found
+from defrag.serving.subjects import Subjects, read_subjects  # noqa: E402 - after starlette is found
 
 TEXTS = ["sparse matrix", "dense matrix", "quick sorting", "merge sorting files", "copy files"]
 LABELS = [["ex:algebra"], ["ex:algebra"], ["ex:sort"], ["ex:sort", "ex:files"], ["ex:files"]]
@@ -48,7 +44,7 @@ def ask(model, tmp_path_factory):
     app = serving.make_app(
         served,
         limits=serving.Limits(max_body=5000, max_batch=3),
-        vocabulary=read_vocabulary(str(path), "en"),
+        subjects=read_subjects(str(path), "en"),
     )
     return client_of(app)
 
@@ -243,56 +239,50 @@ def test_token_is_required(model):
     assert ask("POST", SUGGEST, data={"text": "a"}, headers=headers).status_code == 200
 
 
-def test_vocabulary_is_read_in_both_forms(tmp_path):
-    lines, table = tmp_path / "a.tsv", tmp_path / "b.csv"
-    lines.write_text("\ufeff<ex:a>\tYksi\n\n<ex:b>\tKaksi\t2\n", "utf-8")
-    found = read_vocabulary(str(lines))
-    assert (found.name, found.language) == ("a", "und")
-    assert found.subjects == {"ex:a": ("Yksi", None), "ex:b": ("Kaksi", "2")}
-    table.write_text("uri,notation,label_fi,label_en\nex:a,,Yksi,One\nex:b,2,Kaksi,\n", "utf-8")
-    assert read_vocabulary(str(table)).language == "fi"
-    assert read_vocabulary(str(table), "en").subjects == {"ex:a": ("One", None)}
+def test_names_in_the_model_are_shown_and_found():
+    named = Thesaurus.of([
+        {"id": "ex:sort", "name": {"en": "Sorting", "de": "Sortieren"}, "notation": ["7", "8"]},
+        {"id": "ex:algebra", "name": {"en": "Algebra"}, "type": "field"},
+        {"id": "ex:new", "name": {"en": "New sort"}},
+    ])  # fmt: skip
+    model = TextClassifier(LabelTree(), random_state=0).fit(TEXTS, LABELS, thesaurus=named)
+    served = serving.ServedModel("topics", model, deny=["type=field"])
+    ask = client_of(serving.make_app([served]))
+    found = ask("POST", "/v1/suggest", json={"text": TEXT, "language": "de"}).json()["labels"]
+    assert {one["label"]: one.get("name") for one in found} == {
+        "ex:sort": "Sortieren", "ex:files": None,
+    }  # fmt: skip
+    why = ask("POST", "/v1/explain", json={"text": TEXT, "k": 3}).json()["explanations"]
+    assert [one["label"] for one in why] == [one["label"] for one in found]
+    assert {one.get("name") for one in why} == {"Sorting", None}
+    form = {"text": TEXT, "limit": "3", "language": "de"}
+    subjects = ask("POST", "/v1/projects/topics/suggest", data=form).json()["results"]
+    assert {(one["uri"], one["label"], one["notation"]) for one in subjects} == {
+        ("ex:sort", "Sortieren", "7"), ("ex:files", "ex:files", None),
+    }  # fmt: skip
+    project = ask("GET", "/v1/projects/topics").json()
+    assert (project["language"], project["vocab"]["languages"]) == ("en", ["de", "en"])
+    labels = ask("POST", "/v1/labels", json={"words": "sort", "k": 1}).json()["labels"]
+    match = {"label": "ex:sort", "name": "Sorting", "matched": "Sorting", "exact": True}
+    assert labels == [match]
+    (alike,) = ask("POST", "/v1/labels", json={"words": "sortimg", "k": 1}).json()["labels"]
+    assert alike == {**match, "exact": False}
+    assert ask("POST", "/v1/labels", json={"words": "x" * 201}).status_code == 422
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.tsv", b"<ex:a>\tA\nex:b\tB\n", r"a\.tsv:2: must be <uri>, a tab and a name"),
-        ("a.tsv", b"<ex:a>\n", r"a\.tsv:1: must be <uri>"),
-        ("a.tsv", b"\n", r"a\.tsv: has no subjects"),
-        ("a.tsv", b"<ex:a>\t\xff\n", r"a\.tsv:1: invalid UTF-8 at byte 7 of the line"),
-        (
-            "a.tsv.gz",
-            gzip.compress(b"<ex:a>\tA\nex:b\tB\n", mtime=0),
-            r"a\.tsv\.gz:2: must be <uri>",
-        ),
-        (
-            "a.tsv.gz",
-            gzip.compress(b"<ex:a>\tA\n", mtime=0)[:-9],
-            "the compressed data are truncated",
-        ),
-        ("a.csv", b"uri,label_fi\n", r"a\.csv:1: must have the columns uri and label_en"),
-        ("a.csv", b"", r"a\.csv:1: must have the columns uri and label_en"),
-        ("a.csv", b"uri,label_en\nex:a,A\n\nex:b\n", r"a\.csv:4: 1 columns, but .* has 2"),
-        ("a.csv", b'uri,label_en\nex:a,"A\n', r"a\.csv:2: a quoted field is not closed"),
-        ("a.csv", b"uri,label_en\nex:a,\n", r"a\.csv: has no subjects"),
-    ],
-)
-def test_wrong_vocabulary_is_refused(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(FormatError, match=message):
-        read_vocabulary(str(tmp_path / name), "en")
+def test_search_needs_names(model):
+    plain = [serving.ServedModel("topics", model)]
+    ask = client_of(serving.make_app(plain))
+    assert ask("POST", "/v1/labels", json={"words": "sort"}).json() == {
+        "error": "the labels of model 'topics' have no names"
+    }
+    given = Subjects("names", Thesaurus.of([{"id": "ex:sort", "name": "Sorting"}]), given=True)
+    ask = client_of(serving.make_app(plain, subjects=given))
+    found = ask("POST", "/v1/labels", json={"words": "sort"}).json()["labels"]
+    assert [one["label"] for one in found] == ["ex:sort"]
 
 
-def test_compressed_vocabulary_is_read_within_bounds(tmp_path):
-    lines, table = tmp_path / "a.tsv.xz", tmp_path / "b.csv.gz"
-    lines.write_bytes(lzma.compress(b"<ex:a>\tYksi\n"))
-    found = read_vocabulary(str(lines))
-    assert (found.name, found.subjects) == ("a", {"ex:a": ("Yksi", None)})
-    table.write_bytes(gzip.compress(b'uri,label_fi\r\nex:a,"Yksi, ""1"""\r\n'))
-    found = read_vocabulary(str(table))
-    assert (found.name, found.language) == ("b", "fi")
-    assert found.subjects == {"ex:a": ('Yksi, "1"', None)}
-    lines.write_bytes(lzma.compress(b"<ex:a>\tYksi\n" * 10_000))
-    with pytest.raises(FormatError, match=r"a\.tsv\.xz: expands to more than 100000 bytes"):
-        read_vocabulary(str(lines), limits=ReadLimits(max_bytes=100_000))
+def test_labels_of_rows_are_not_denied():
+    rows = LabelTree(random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="'rows' takes rows: only labels of texts"):
+        serving.ServedModel("rows", rows, deny=["1"])

@@ -257,8 +257,8 @@ def test_status_models_and_document(client):
     }  # fmt: skip
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {
-        "/v1/models", "/v1/suggest", "/v1/explain", "/healthz", "/readyz", "/openapi.json",
-        "/metrics", "/docs",
+        "/v1/models", "/v1/suggest", "/v1/explain", "/v1/labels", "/healthz", "/readyz", "/metrics",
+        "/openapi.json", "/docs",
     }  # fmt: skip
     body = document["paths"]["/v1/suggest"]["post"]["requestBody"]["content"]["application/json"]
     assert body["schema"] == {"$ref": "#/components/schemas/Suggest"}

@@ -8,13 +8,13 @@ import threading
 import numpy as np
 import pytest
 
-from defrag import DiSMEC, LabelTree, TextClassifier
+from defrag import DiSMEC, LabelTree, TextClassifier, Thesaurus
 from tests.data import make_data
 
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
 httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
 serving = pytest.importorskip("defrag.serving")
-from defrag.serving.vocabulary import Subject, Vocabulary  # noqa: E402 - after uvicorn is found
+from defrag.serving.subjects import Subjects  # noqa: E402 - after uvicorn is found
 
 TEXTS = [
     "sparse matrix library", "dense matrix products", "a library for quick sorting",
@@ -274,11 +274,11 @@ def test_what_is_shown_is_copied(open_page, address, models):
 
 
 @pytest.mark.slow
-def test_names_of_the_vocabulary_are_shown_and_copied(serve, open_page, models):
+def test_names_of_the_thesaurus_are_shown_and_copied(serve, open_page, models):
     best, second = models["tree"].predict_topk([TEXT], k=2)[0][0].tolist()
-    vocabulary = Vocabulary("topics", "en", {best: Subject("A subject", None)})
+    subjects = Subjects("topics", Thesaurus.of([{"id": best, "name": "A subject"}]), given=True)
     page = open_page(
-        serve({"tree": models["tree"]}, vocabulary=vocabulary),
+        serve({"tree": models["tree"]}, subjects=subjects),
         permissions=["clipboard-read", "clipboard-write"],
     )
     write(page, TEXT)

@@ -99,7 +99,7 @@ def test_successor_takes_the_place_of_merged_labels(model: TextClassifier) -> No
     model.add_labels(Thesaurus.of(news))
     assert model.classes_[N_LABELS:].tolist() == ["l30", "l31", "l32", "new"]
     assert model.thesaurus_ is not None
-    assert model.thesaurus_.name("l02", "de") == "l02"  # what is said of a concept is replaced
+    assert model.thesaurus_.name("l02", "de") == "Ding 2"  # its names are kept if none are given
     names, values = model.predict_topk(TEXTS, k=6)
     gone = {"l01": "new", "l02": "new", "l05": "", "l06": "", "l07": ""}
     for row in range(len(TEXTS)):

@@ -13,8 +13,11 @@ from scipy import sparse
 
 from defrag.annif.settings import build_classifier, unknown_settings
 from defrag.persistence import load
+from defrag.thesaurus import Thesaurus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from annif.corpus import Document, DocumentCorpus
 
     from defrag.text import TextClassifier
@@ -84,7 +87,7 @@ class DefragBackend(AnnifBackend):
                 texts.append(document.text)
                 labels.append(uris)
         self.info(f"training on {len(texts)} documents")
-        model.fit(texts, labels)
+        model.fit(texts, labels, thesaurus=_thesaurus(self.project.subjects.active))
         model.save(self.path)
         self._use(model)
 
@@ -99,3 +102,15 @@ class DefragBackend(AnnifBackend):
         shape = (len(documents), len(self.project.subjects))
         array: Csr = sparse.csr_array((values, (rows, ids[rows, places])), shape=shape)
         return SuggestionBatch(array)
+
+
+def _thesaurus(subjects: Iterable[tuple[int, Any]]) -> Thesaurus:
+    """Return the names of the subjects of a project."""
+    return Thesaurus.of(
+        {
+            "id": subject.uri,
+            "name": {code: name for code, name in subject.labels.items() if name},
+            "notation": subject.notation or None,
+        }
+        for _, subject in subjects
+    )

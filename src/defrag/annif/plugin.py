@@ -8,6 +8,7 @@ applications load this module too: there, nothing is registered or shown.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 from flask import current_app
@@ -45,7 +46,8 @@ def explain(project_id: str, uri: str | None, limit: int, projects: str | None) 
         raise click.UsageError(f"{project_id} does not use the backend defrag")
     text = project.transform.transform_doc(Document(text=sys.stdin.read(), subject_set=None)).text
     try:
-        found = model.explain(text, uri) if uri else model.explain(text, k=limit)
+        named: dict[str, Any] = {"language": project.vocab_lang}
+        found = model.explain(text, uri, **named) if uri else model.explain(text, k=limit, **named)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     click.echo(str(found))

@@ -9,6 +9,7 @@ import typer
 
 from defrag._progress import escaped
 from defrag.cli._console import examples
+from defrag.cli._data import AllowFlag, DenyFlag, LanguageFlag
 
 HELP = (
     "Serve models over HTTP.\n\n"
@@ -45,17 +46,17 @@ def serve(
             "be repeated.",
         ),
     ] = None,
-    vocabulary: Annotated[
+    thesaurus: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Names of labels that are URIs: lines '<uri> TAB name', or a table (.csv). "
-            "Annif's routes suggest these labels only.",
+            help="Names of the labels, instead of those in the models. Annif's routes suggest "
+            "these labels only.",
         ),
     ] = None,
-    language: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Language of the names, such as fi.")
-    ] = None,
+    language: LanguageFlag = None,
+    allow: AllowFlag = None,
+    deny: DenyFlag = None,
     workers: Annotated[
         int, typer.Option(min=1, max=256, help="Number of worker processes; they share the models.")
     ] = 1,
@@ -83,8 +84,6 @@ def serve(
     ] = 1000,
 ) -> None:
     """Serve models over HTTP."""
-    if language is not None and vocabulary is None:
-        raise ValueError("--language changes nothing without --vocabulary")
     try:
         from defrag.serving.settings import (  # noqa: PLC0415 - an extra
             Limits,
@@ -122,8 +121,10 @@ def serve(
         allow_hosts=tuple(allow_host or ()),
         json_log=log_json,
         watch=watch,
-        vocabulary=vocabulary,
+        thesaurus=thesaurus,
         language=language,
+        allow=None if allow is None else tuple(allow),
+        deny=tuple(deny or ()),
     )
 
     def announce(number: int) -> None:

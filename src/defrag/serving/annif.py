@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from defrag.serving import requests
 from defrag.serving.requests import RequestError, json_response
-from defrag.serving.vocabulary import UNDETERMINED, Subject
+from defrag.serving.subjects import UNDETERMINED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from defrag.serving.app import Service
     from defrag.serving.models import ServedModel
+    from defrag.serving.subjects import Subjects
 
     Handler = Callable[[Request], Awaitable[Response]]
 
@@ -91,15 +92,15 @@ class _Projects:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._models = {model.name: model for model in service.models.values() if model.takes_texts}
-        vocabulary = service.vocabulary
-        self._language = UNDETERMINED if vocabulary is None else vocabulary.language
+        self._subjects = service.subjects
 
     async def about(self, request: Request) -> Response:  # noqa: ARG002 - a route's signature
         return json_response({"title": "Annif REST API of defrag", "version": version("defrag")})
 
     async def vocabularies(self, request: Request) -> Response:  # noqa: ARG002 - a route's signature
-        found = self._vocabulary()
-        return json_response({"vocabs": [] if found is None else [found]})
+        found = [self._vocabulary(name) for name in self._models]
+        by_name = {one["vocab_id"]: one for one in found if one is not None}
+        return json_response({"vocabs": list(by_name.values())})
 
     async def all(self, request: Request) -> Response:  # noqa: ARG002 - a route's signature
         return json_response({"projects": [self._describe(one) for one in self._models.values()]})
@@ -141,8 +142,10 @@ class _Projects:
         """Return the subjects of texts that are in the vocabulary."""
         limit = _limit(settings)
         threshold = _threshold(settings)
-        language = settings.get("language", self._language)
-        if self._language not in {language, UNDETERMINED}:
+        subjects = self._subjects[model.name]
+        language = settings.get("language")
+        languages = [UNDETERMINED] if subjects is None else subjects.languages
+        if language is not None and language not in languages and languages != [UNDETERMINED]:
             raise RequestError(400, f"language {language!r:.60} not supported by vocabulary")
         if limit == 0:
             return [{"results": []} for _ in texts]
@@ -150,7 +153,7 @@ class _Projects:
         limit = k = min(limit, most)
         while True:
             found = await self._service.suggest(model, texts, k, threshold)
-            results = [self._known(one.labels)[:limit] for one in found]
+            results = [_known(one.labels, subjects, language)[:limit] for one in found]
             # Unknown labels took places in the ranking: known ones may follow them.
             full = all(
                 len(known) == limit or len(one.labels) < k
@@ -160,36 +163,25 @@ class _Projects:
                 return [{"results": known} for known in results]
             k = min(2 * k + limit, most)
 
-    def _known(self, labels: list[requests.Scored]) -> list[dict[str, Any]]:
-        vocabulary = self._service.vocabulary
-        results = []
-        for one in labels:
-            uri = str(one.label)
-            subject = Subject(uri, None) if vocabulary is None else vocabulary.subjects.get(uri)
-            if subject is not None:
-                known = {"uri": uri, "label": subject.name, "notation": subject.notation}
-                results.append({**known, "score": one.score})
-        return results
-
     def _describe(self, model: ServedModel) -> dict[str, Any]:
+        subjects = self._subjects[model.name]
         return {
             "project_id": model.name,
             "name": model.name,
-            "language": self._language,
+            "language": UNDETERMINED if subjects is None else subjects.main_language,
             "backend": {"backend_id": "defrag"},
-            "vocab": self._vocabulary(),
-            "vocab_language": None if self._service.vocabulary is None else self._language,
+            "vocab": self._vocabulary(model.name),
+            "vocab_language": None if subjects is None else subjects.main_language,
             "is_trained": True,
             "modification_time": None if model.modified is None else model.modified.isoformat(),
         }
 
-    def _vocabulary(self) -> dict[str, Any] | None:
-        found = self._service.vocabulary
+    def _vocabulary(self, name: str) -> dict[str, Any] | None:
+        found = self._subjects[name]
         if found is None:
             return None
-        languages = [found.language]
-        size = len(found.subjects)
-        return {"vocab_id": found.name, "languages": languages, "size": size, "loaded": True}
+        size = len(found.thesaurus)
+        return {"vocab_id": found.name, "languages": found.languages, "size": size, "loaded": True}
 
     def _model(self, request: Request) -> ServedModel:
         name = request.path_params["project_id"]
@@ -215,6 +207,20 @@ def _form(body: bytes) -> dict[str, str]:
     except ValueError as error:
         raise RequestError(400, "the body is not a UTF-8 form") from error
     return dict(pairs)
+
+
+def _known(
+    labels: list[requests.Scored], subjects: Subjects | None, language: str | None
+) -> list[dict[str, Any]]:
+    """Return the labels that are subjects."""
+    results = []
+    for one in labels:
+        uri = str(one.label)
+        found = (uri, None) if subjects is None else subjects.subject(uri, language)
+        if found is not None:
+            known = {"uri": uri, "label": found[0], "notation": found[1]}
+            results.append({**known, "score": one.score})
+    return results
 
 
 def _limit(settings: Mapping[str, str]) -> int:

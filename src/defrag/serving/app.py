@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -30,6 +30,8 @@ from defrag.serving.models import Batcher
 from defrag.serving.openapi import PAGE_POLICY, Operation, openapi_document, openapi_page
 from defrag.serving.requests import RequestError, json_response
 from defrag.serving.settings import Limits, is_loopback
+from defrag.serving.subjects import Subjects
+from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
     from defrag.explain import Explanation
     from defrag.serving.models import ServedModel
-    from defrag.serving.vocabulary import Vocabulary
 
 __all__ = ["ROUTES", "Service", "app_of", "make_app"]
 
@@ -69,7 +70,7 @@ def make_app(
     *,
     limits: Limits | None = None,
     token: str | None = None,
-    vocabulary: Vocabulary | None = None,
+    subjects: Subjects | None = None,
 ) -> Starlette:
     """Return the application that serves some models.
 
@@ -81,10 +82,11 @@ def make_app(
         Bounds on requests.
     token : str, optional
         Token that clients must send as ``Authorization: Bearer ...`` to routes below ``/v1``.
-    vocabulary : Vocabulary, optional
-        Names of labels, and the subjects that Annif's routes may suggest.
+    subjects : Subjects, optional
+        Names of labels, instead of those in the models, and the subjects that Annif's routes may
+        suggest.
     """
-    service = Service(models, limits=limits, token=token, vocabulary=vocabulary)
+    service = Service(models, limits=limits, token=token, subjects=subjects)
     service.metrics.count_in(1, os.getpid())
     return app_of(service)
 
@@ -103,7 +105,8 @@ class Service:
         *,
         limits: Limits | None = None,
         token: str | None = None,
-        vocabulary: Vocabulary | None = None,
+        subjects: Subjects | None = None,
+        language: str | None = None,
         metrics: Metrics | None = None,
         hosts: Collection[str] | None = None,
     ) -> None:
@@ -112,7 +115,7 @@ class Service:
         self.metrics = metrics or Metrics(list(self.models), ROUTES)
         self.log = Log()
         self.draining = False
-        self.vocabulary = vocabulary
+        self.subjects = {model.name: subjects or _own_subjects(model, language) for model in models}
         self.token = token
         self._hosts = hosts
         self._active = 0
@@ -173,7 +176,12 @@ class Service:
             self._active -= 1
 
     async def suggest(
-        self, model: ServedModel, inputs: Sequence[Any], k: int, threshold: float
+        self,
+        model: ServedModel,
+        inputs: Sequence[Any],
+        k: int,
+        threshold: float,
+        language: str | None = None,
     ) -> list[requests.Result]:
         """Return the labels of each input whose score is at least the threshold, at most k."""
         checked = model.check(inputs)
@@ -184,11 +192,10 @@ class Service:
             )
             for row in found
         ]
-        if self.vocabulary is not None:
-            subjects = self.vocabulary.subjects
+        subjects = self.subjects[model.name]
+        if subjects is not None:
             for one in (one for result in results for one in result.labels):
-                if one.label in subjects:
-                    one.name = subjects[str(one.label)].name
+                one.name = subjects.name_of(one.label, language) or UNSET
         return results
 
     async def explain(self, asked: requests.Explain) -> bytes:
@@ -198,18 +205,45 @@ class Service:
 
         def explained() -> bytes:
             label = None if isinstance(asked.label, UnsetType) else asked.label
-            return self._as_json(model.explain(given, label, k), asked.features)
+            found = model.explain(given, label, k)
+            return self._as_json(found, asked.features, model, asked.language or None)
 
         return await asyncio.get_running_loop().run_in_executor(self._explainer, explained)
 
-    def _as_json(self, found: Sequence[Explanation], n_features: int) -> bytes:
-        subjects = {} if self.vocabulary is None else self.vocabulary.subjects
+    def _as_json(
+        self,
+        found: Sequence[Explanation],
+        n_features: int,
+        model: ServedModel,
+        language: str | None,
+    ) -> bytes:
+        subjects = self.subjects[model.name]
         shown = []
         for one in found:
             values = one.as_dict(n_features)
-            subject = subjects.get(values["label"])
-            shown.append(values if subject is None else {**values, "name": subject.name})
+            values.pop("name", None)
+            name = None if subjects is None else subjects.name_of(values["label"], language)
+            shown.append(values if name is None else {**values, "name": name})
         return requests.json_bytes(requests.Explanations(shown))
+
+    async def find_labels(self, asked: requests.Search) -> requests.Labels:
+        """Return labels by their names."""
+        model, k = self.model(asked.model), min(asked.k, self.limits.max_k)
+        subjects = self.subjects[model.name]
+        if subjects is None:
+            raise RequestError(422, f"the labels of model {model.name!r} have no names")
+        given = subjects.given or not isinstance(model.classifier, TextClassifier)
+        find = subjects.thesaurus.search if given else model.classifier.find_labels
+        search = partial(find, asked.words, k, language=asked.language or subjects.language)
+        # A search for names that are spelt alike takes some hundredths of a second.
+        found = await asyncio.get_running_loop().run_in_executor(self._explainer, search)
+        return requests.Labels([requests.Named(*one) for one in found])
+
+
+def _own_subjects(model: ServedModel, language: str | None) -> Subjects | None:
+    """Return the names in a model, None if it has none."""
+    named = getattr(model.classifier, "thesaurus_", None)
+    return None if named is None else Subjects(model.name, named, language)
 
 
 async def _suggest(service: Service, request: Request) -> Response:
@@ -218,7 +252,8 @@ async def _suggest(service: Service, request: Request) -> Response:
     async with service.place(body):
         asked = requests.decode(body, requests.Suggest)
         threshold, inputs = asked.threshold, asked.inputs(service.limits)
-        found = await service.suggest(service.model(asked.model), inputs, asked.k, threshold)
+        model, language = service.model(asked.model), asked.language or None
+        found = await service.suggest(model, inputs, asked.k, threshold, language)
         return json_response(found[0] if asked.single else requests.Results(found))
 
 
@@ -227,6 +262,13 @@ async def _explain(service: Service, request: Request) -> Response:
     body = await requests.read_json(request, service.limits)
     async with service.place(body):
         return json_response(await service.explain(requests.decode(body, requests.Explain)))
+
+
+async def _labels(service: Service, request: Request) -> Response:
+    service.check_token(request)
+    body = await requests.read_json(request, service.limits)
+    async with service.place(body):
+        return json_response(await service.find_labels(requests.decode(body, requests.Search)))
 
 
 async def _models(service: Service, request: Request) -> Response:
@@ -267,6 +309,8 @@ OPERATIONS = (
               (requests.Result, requests.Results), requests.Suggest, guarded=True),
     Operation("/v1/explain", _explain, "Explanations of scores.",
               (requests.Explanations,), requests.Explain, guarded=True),
+    Operation("/v1/labels", _labels, "Labels by their names.",
+              (requests.Labels,), requests.Search, guarded=True),
     Operation("/v1/models", _models, "The served models.", (requests.Models,), guarded=True),
     Operation("/healthz", _health, "Whether the process is alive.", (requests.Health,)),
     Operation("/readyz", _ready, "Whether models are loaded.", (requests.Ready,)),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from numpy.typing import NDArray
+
     from defrag.classifiers._base import Classifier
     from defrag.explain import Explanation
     from defrag.typing import Csr, Ids
@@ -41,6 +43,8 @@ class ServedModel:
         The model, fitted.
     modified : datetime, optional
         When it was trained.
+    allow, deny : sequence of str, optional
+        Labels that a model of texts may suggest, and that it may not, as in ``predict_topk``.
 
     Attributes
     ----------
@@ -54,6 +58,8 @@ class ServedModel:
         classifier: Classifier | TextClassifier,
         *,
         modified: datetime | None = None,
+        allow: Sequence[str] | None = None,
+        deny: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.modified = modified
@@ -61,6 +67,13 @@ class ServedModel:
         self.takes_texts = isinstance(classifier, TextClassifier)
         vocabulary = None if isinstance(classifier, TextClassifier) else classifier.vocabulary_
         self.n_labels = len(classifier.classes_)
+        self._usable: NDArray[np.bool_] | None = None
+        if isinstance(classifier, TextClassifier):
+            self._usable = classifier._usable(allow, deny)
+        elif allow is not None or deny:
+            raise ValueError(
+                f"model {name!r} takes rows: only labels of texts are allowed or denied"
+            )
         self._labels_at = _labels_of(classifier)
         self._features = {word: j for j, word in enumerate(vocabulary or ())}
 
@@ -109,7 +122,7 @@ class ServedModel:
             return []
         k = min(k, self.n_labels)
         if isinstance(self.classifier, TextClassifier):
-            ids, scores = self.classifier._predict_ids(checked, k=k)
+            ids, scores = self.classifier._predict_ids(checked, k=k, usable=self._usable)
         else:
             X = self._matrix(checked)
             ids, scores = self.classifier.predict_topk(X, k=k, empty="nothing")
@@ -123,6 +136,9 @@ class ServedModel:
             point: Any = self._texts([given])[0]
         else:
             point = self._matrix([self._row(given)])
+        if label is None and self._usable is not None:
+            found = [label for label, _ in self.predict([point], k)[0]]
+            return Explanations([self.classifier.explain(point, one) for one in found])
         if label is None:
             k = min(k, self.n_labels)
             return self.classifier.explain(point, k=k)

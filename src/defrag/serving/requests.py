@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from defrag.serving.settings import Limits
 
 __all__ = [
-    "HEADERS", "Explain", "Explanations", "Health", "Model", "Models", "Problem", "Ready",
-    "RequestError", "Result", "Results", "Scored", "Suggest", "decode", "json_bytes",
-    "json_response", "read_body", "read_json",
+    "HEADERS", "Explain", "Explanations", "Health", "Labels", "Model", "Models", "Named", "Problem",
+    "Ready", "RequestError", "Result", "Results", "Scored", "Search", "Suggest", "decode",
+    "json_bytes", "json_response", "read_body", "read_json",
 ]  # fmt: skip
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -39,6 +39,7 @@ _DECODERS: dict[type, msgspec.json.Decoder[Any]] = {}
 
 _Count = Annotated[int, Meta(ge=1)]
 _Model = Annotated[str, Meta(description="Name of the model; default: the first.")]
+_Language = Annotated[str, Meta(description="Language of the names of labels, such as de.")]
 _Row = dict[str, float]
 
 
@@ -65,6 +66,7 @@ class Suggest(Struct, forbid_unknown_fields=True):
     k: _Count = 5
     threshold: float = 0.0
     model: _Model | UnsetType = UNSET
+    language: _Language | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if len(self._given()) != 1:
@@ -101,6 +103,7 @@ class Explain(Struct, forbid_unknown_fields=True):
     k: _Count | UnsetType = UNSET
     features: _Count = 10
     model: _Model | UnsetType = UNSET
+    language: _Language | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if (self.text is UNSET) == (self.row is UNSET):
@@ -125,11 +128,35 @@ class Explain(Struct, forbid_unknown_fields=True):
 
 
 class Scored(Struct, omit_defaults=True):
-    """A label and its score; labels in the vocabulary have a name."""
+    """A label and its score; labels in the thesaurus have a name."""
 
     label: str | int
     score: float
     name: str | UnsetType = UNSET
+
+
+class Search(Struct, forbid_unknown_fields=True):
+    """A request for the labels whose names have some words."""
+
+    words: Annotated[str, Meta(max_length=200)]
+    k: _Count = 10
+    model: _Model | UnsetType = UNSET
+    language: _Language | UnsetType = UNSET
+
+
+class Named(Struct):
+    """A label, its name, the name that was found, and whether that has the words."""
+
+    label: str
+    name: str
+    matched: str
+    exact: bool
+
+
+class Labels(Struct):
+    """Labels by their names, best first; not exact ones if no name has the words."""
+
+    labels: list[Named]
 
 
 class Result(Struct):

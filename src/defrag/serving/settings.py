@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass, field
 
-from defrag.serving.vocabulary import Vocabulary, read_vocabulary
+from defrag.serving.subjects import Subjects, read_subjects
 
 __all__ = ["Limits", "Settings"]
 
@@ -69,16 +69,17 @@ class Settings:
     json_log: bool = False
     # Seconds between checks of the model files; 0: reload on SIGHUP only.
     watch: float = 1.0
-    # File with the names of labels that are URIs, to which Annif's routes restrict suggestions,
-    # and the language of the names.
-    vocabulary: str | None = None
+    # File with the names of labels, to which Annif's routes restrict suggestions, instead of those
+    # in the models; and the language of the names.
+    thesaurus: str | None = None
     language: str | None = None
+    # Labels that models of texts may suggest, and that they may not, as in ``predict_topk``.
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
 
-    def read_vocabulary(self) -> Vocabulary | None:
-        """Read the vocabulary, if there is one."""
-        if self.vocabulary is None:
-            return None
-        return read_vocabulary(self.vocabulary, self.language)
+    def read_subjects(self) -> Subjects | None:
+        """Read the thesaurus, if there is one."""
+        return None if self.thesaurus is None else read_subjects(self.thesaurus, self.language)
 
     def names(self) -> frozenset[str] | None:
         """Return the names that a Host header may have; None: any.

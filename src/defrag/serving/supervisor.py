@@ -38,7 +38,7 @@ from defrag.serving.workers import RETIRE, Worker, rehearse, worker_config
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from defrag.serving.settings import Settings
 
@@ -246,7 +246,10 @@ class _Generation:
 
     def _prepare(self) -> None:
         settings = self._settings
-        models = [load_model(name, path) for name, path in settings.models.items()]
+        models = [
+            load_model(name, path, settings.allow, settings.deny)
+            for name, path in settings.models.items()
+        ]
         takes = {model.name: model.describe().takes for model in models}
         for name in takes if self._takes else ():
             if takes[name] != self._takes[name]:
@@ -259,7 +262,8 @@ class _Generation:
             models,
             limits=settings.limits,
             token=settings.token,
-            vocabulary=settings.read_vocabulary(),
+            subjects=settings.read_subjects(),
+            language=settings.language,
             metrics=self._metrics,
             hosts=settings.names(),
         )
@@ -322,7 +326,9 @@ class _Generation:
                 _send(signal.SIGTERM, self._workers)
 
 
-def load_model(name: str, path: str) -> ServedModel:
+def load_model(
+    name: str, path: str, allow: Sequence[str] | None = None, deny: Sequence[str] = ()
+) -> ServedModel:
     """Load a model and test it with a prediction.
 
     The file is read, not mapped: forked workers share the memory anyway, and later changes of the
@@ -337,7 +343,7 @@ def load_model(name: str, path: str) -> ServedModel:
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
             f"{path}: is a {type(classifier).__name__}, not a classifier"
         )
-    model = ServedModel(name, classifier, modified=modified)
+    model = ServedModel(name, classifier, modified=modified, allow=allow, deny=deny)
     model.warm_up()
     return model
 
