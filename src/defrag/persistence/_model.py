@@ -20,6 +20,7 @@ import numpy as np
 from defrag.exceptions import ModelFormatError
 from defrag.io.files import display_name
 from defrag.persistence._container import read_model_file, read_versioned, write_model_file
+from defrag.persistence._weights import WEIGHT_TYPES
 from defrag.persistence.kinds import find_kind, pack_part, unpack_part, write_part
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ def describe(path: PathLike) -> dict[str, Any]:
     nodes = trees + [one["n_children"] for one in forests]
     members = [len(one.children["bases"]) for one in _walk(part) if "bases" in one.children]
     weights = [one.arrays["weights"] for one in _walk(part) if one.has("weights")]
+    weights = [one for one in weights if one.dtype.name in WEIGHT_TYPES]  # not those of a ranker
     types = sorted({array.dtype.name for array in weights})
     thesaurus = part.children.get("thesaurus")
     sizes: Counter[str] = Counter()
