@@ -9,7 +9,8 @@ import pytest
 
 from defrag.cli._data import Reading
 from defrag.cli.compare import _words, read_corpus
-from defrag.io import write_xmc
+from defrag.io import LabelledTexts, write_xmc
+from defrag.lab.corpus import split_by_order
 from tests.data import make_data
 from tests.helpers import cli_data
 from tests.helpers.cli_running import check_refusal, run, run_well
@@ -121,6 +122,42 @@ def test_compare_reads_texts(folder):
     result = run("compare", "train.jsonl", "train.txt", "--records", "kept")
     assert result.exit_code == 2
     assert "train.jsonl has texts, but train.txt a matrix" in result.stderr
+
+
+def test_texts_are_divided_by_date(folder):
+    dates = ["2024-02", "2021", "2025-12-31", "2019-07"]
+    lines = [{"text": f"text {date}", "labels": [date[:4]], "date": date} for date in dates]
+    for name, items in (("old", lines[:3]), ("new", lines[3:])):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in items))
+    paths, reading = ("old.jsonl", "new.jsonl"), Reading()
+    corpus, names = read_corpus(paths, (None, None), None, reading, "date")
+    assert corpus.facts.name == "old.jsonl by date"
+    ((best,),) = corpus.test.Y.indices.reshape(1, -1)
+    assert names[best] == "2025"
+    (folder / "new.jsonl").write_text('{"text": "a", "labels": ["b"]}\n')
+    with pytest.raises(ValueError, match=r"new\.jsonl.*date"):
+        read_corpus(paths, (None, None), None, reading, "date")
+
+
+def test_numbers_order_texts_as_numbers():
+    parts = LabelledTexts(["b", "c"], [["x"], ["y"]]), LabelledTexts(["a"], [["z"]])
+    assert split_by_order(*parts, [["10"], ["9"], ["-1"]])[1].texts == ["b"]
+    with pytest.raises(ValueError, match=r"text 1 must have one value to order by, got \[\]"):
+        split_by_order(*parts, [["1"], [], ["2"]])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("train.txt test.txt", "--order-by changes nothing with matrices"),
+        ("a.tsv a.tsv --from annif", "changes nothing with texts in the format annif"),
+    ],
+)
+def test_order_needs_columns(folder, line, message):
+    (folder / "a.tsv").write_text("text\t<http://x/1>\n")
+    result = run("compare", *line.split(), "--order-by", "date", "--records", "kept")
+    assert result.exit_code == 2
+    assert message in result.stderr
 
 
 def test_commas_between_parameters_do_not_split_words():

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,11 +18,12 @@ from rich.console import Console
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import Reading, check_targets
+from defrag.cli._flags import refuse_flags
 from defrag.io import Split
 from defrag.io.files import atomic_writer, display_name
 from defrag.io.points import read_names
 from defrag.lab.comparison import ACCURACY, comparison_page
-from defrag.lab.corpus import Corpus, corpus_of_texts
+from defrag.lab.corpus import Corpus, corpus_of_texts, split_by_order
 from defrag.lab.page import table_of
 from defrag.lab.records import Job, Store, collect
 from defrag.lab.runs import Messages, run_all
@@ -31,6 +33,7 @@ from defrag.specs import NONE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from defrag.io import LabelledTexts
     from defrag.lab.page import Page
 
 
@@ -45,6 +48,7 @@ HELP = (
     "defrag compare train.txt test.txt --classifier label-tree --classifier dismec:C=2",
     "defrag compare train.txt test.txt --agglomerate none,x,xy,hybrid --seeds 3 --report out.html",
     "defrag compare train.jsonl test.jsonl --agglomerate none --seeds 3",
+    "defrag compare old.jsonl new.jsonl --agglomerate none --order-by date",
     "defrag compare train.txt test.txt --rerank none,identity --impute none,blend --json",
 )
 
@@ -128,6 +132,13 @@ def compare(
         str | None,
         typer.Option(metavar="FILE", help="Names of labels for the report, one per line."),
     ] = None,
+    order_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="A column or key, such as date: of all texts, the last ones become the test.",
+        ),
+    ] = None,
     reading: Reading,
     as_json: JsonFlag = False,
 ) -> None:
@@ -147,7 +158,7 @@ def compare(
     )
     store = Store(records)
     labels = (train_labels, test_labels)
-    corpus, names = read_corpus((train, test), labels, label_names, reading)
+    corpus, names = read_corpus((train, test), labels, label_names, reading, order_by)
     jobs = [
         Job(method.name, corpus.facts, method.spec, seed, n_jobs, ("ranking", "rare", "labels"))
         for method in methods
@@ -172,6 +183,7 @@ def read_corpus(
     labels: tuple[str | None, str | None],
     label_names: str | None,
     reading: Reading,
+    order_by: str | None = None,
 ) -> tuple[Corpus, list[str] | None]:
     """Return the training and test points of two files, and the names of their labels, if any."""
     train, test = paths
@@ -185,13 +197,35 @@ def read_corpus(
             reading.texts(path, form, of_labels, label_names, required=True)
             for path, form, of_labels in zip(paths, (forms[0], forms[1]), labels, strict=True)
         ]
+        if order_by is not None:
+            halves = _ordered(paths, halves, order_by, reading)
+            name = f"{name} by {order_by}"
         return corpus_of_texts(name, *halves)
+    refuse_flags("with matrices", {"--order-by": order_by})
     first = _read_matrix(train, labels[0], reading)
     sizes = {"n_features": first.X.shape[1], "n_labels": first.Y.shape[1]}
     corpus = Corpus(name, first, _read_matrix(test, labels[1], reading, **sizes))
     if label_names is None:
         return corpus, None
     return corpus, read_names(label_names, first.Y.shape[1], "name", "label")
+
+
+def _ordered(
+    paths: tuple[str, str], halves: list[LabelledTexts], order_by: str, reading: Reading
+) -> list[LabelledTexts]:
+    """Return texts divided by a column, and print how many labels of the later ones are new."""
+    # The column is read as a label of each text.
+    by_column = replace(reading, labels_column=order_by, label_separator="none")
+    keys: list[list[str]] = []
+    for path in paths:
+        form = by_column.texts_form(path)  # refuses formats without columns
+        keys += by_column.texts(path, form or "jsonl", required=True).labels or []
+    train, test = split_by_order(halves[0], halves[1], keys)
+    known = set(chain(*train.labels or ()))
+    given = list(chain(*test.labels or ()))
+    new = sum(label not in known for label in given) / max(1, len(given))
+    print_message(f"{new:.1%} of the labels of the last {len(test.texts):,} texts are new then")
+    return [train, test]
 
 
 def _read_matrix(path: str, labels: str | None, reading: Reading, **sizes: int) -> Split:

@@ -20,13 +20,12 @@ from scipy import sparse
 
 from defrag._progress import progress_pulse
 from defrag._validation import check_matrix
-from defrag.io import Split
+from defrag.io import LabelledTexts, Split
 from defrag.text.classifier import default_vectorizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from defrag.io import LabelledTexts
     from defrag.typing import Csr
 
 
@@ -189,6 +188,38 @@ def corpus_of_texts(
     halves = (Split(X, _indicators(train.labels or [], columns)),
               Split(X_test, _indicators(test.labels or [], columns)))  # fmt: skip
     return Corpus(name, *halves), names
+
+
+def split_by_order(
+    train: LabelledTexts, test: LabelledTexts, keys: Sequence[Sequence[str]]
+) -> tuple[LabelledTexts, LabelledTexts]:
+    """Return all texts divided anew: as many as before are the test, those with the largest keys.
+
+    Keys are dates or numbers, one for each text of both parts; equal ones keep their order.
+
+    Examples
+    --------
+    >>> from defrag.io import LabelledTexts
+    >>> parts = LabelledTexts(["b", "d"], [["x"], ["y"]]), LabelledTexts(["a"], [["y"]])
+    >>> split_by_order(*parts, [["2024-05"], ["2026-01"], ["2023-11"]])[1]
+    LabelledTexts(texts=['d'], labels=[['y']])
+    """
+    for number, given in enumerate(keys):
+        if len(given) != 1:
+            raise ValueError(f"text {number} must have one value to order by, got {given}")
+    words = [one[0] for one in keys]
+    try:
+        order = np.argsort([float(one) for one in words], kind="stable").tolist()
+    except ValueError:
+        order = sorted(range(len(words)), key=words.__getitem__)
+    texts = [*train.texts, *test.texts]
+    labels = [*(train.labels or ()), *(test.labels or ())]
+    cut = len(train.texts)
+    first, last = (
+        LabelledTexts([texts[i] for i in part], [labels[i] for i in part])
+        for part in (order[:cut], order[cut:])
+    )
+    return first, last
 
 
 def _indicators(labels: Sequence[Sequence[str]], columns: Mapping[str, int]) -> Csr:
