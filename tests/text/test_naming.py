@@ -219,3 +219,20 @@ def test_ranker_is_kept_only_where_it_is_better(noise, use):
     assert (held[::2] == held[1::2]).all()  # equal texts are held out together
     few = learn_ranker(texts[:2499], sparse.csr_array(Y[:2499]), train_without, n_threads=1)
     assert few == (None, "few texts")
+
+
+def test_names_of_labels_with_points_are_training_points(model):
+    number = {label: place for place, label in enumerate(model.classes_)}
+    X = model.vectorizer_.transform(TEXTS)
+    owners = [(row, number[label]) for row, own in enumerate(LABELS) for label in own]
+    rows, columns = np.array(owners).T
+    shape = len(TEXTS), model.base_.n_labels_
+    Y = sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
+    weights = np.full(len(TEXTS), 2.0, dtype=np.float32)
+    more_X, more_Y, more_weights = model._with_names(model._names_, X, Y, weights)
+    trained = model.classes_[: shape[1]]
+    assert more_X.shape[0] == more_Y.shape[0] == len(more_weights) == len(TEXTS) + len(trained)
+    assert trained[more_Y.indices[Y.nnz :]].tolist() == trained.tolist()
+    names = [f"Kind{int(one[1:])} thing{int(one[1:])} (sort)" for one in trained]
+    assert (more_X[len(TEXTS) :] != model.vectorizer_.transform(names)).nnz == 0
+    assert set(more_weights[len(TEXTS) :]) == {1.0}

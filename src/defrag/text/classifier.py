@@ -54,7 +54,14 @@ from defrag.text._labels import (
 )
 from defrag.text._texts import check_text_labels, check_texts
 from defrag.text.naming import LabelNames, NameEvidence, Naming
-from defrag.text.ranker import N_RANKED, Ranker, join_candidates, learn_ranker, rank_with
+from defrag.text.ranker import (
+    N_RANKED,
+    Ranker,
+    is_better,
+    join_candidates,
+    learn_ranker,
+    rank_with,
+)
 from defrag.text.vectorizer import TextVectorizer
 from defrag.thesaurus import Match, Thesaurus
 
@@ -395,14 +402,17 @@ class TextClassifier(ClassifierMixin, Estimator):
             n_labels = previous.base_.n_labels_
             found = match_labels(previous.classes_[:n_labels], n_labels, own, Y.shape[1])
             shapes = Shapes(previous.base_, found)
-        self.base_ = blank._fit_canonical(X, Y, shapes, weights)
+        points = X, Y, weights
+        classes = known.classes
+        if named is not None and classes is not None and known.multilabel and not known.dense:
+            names = LabelNames(with_names_only(classes, named), named)
+            self.naming_, names_help = self._learn_naming(names, blank, checked, points)
+            points = self._with_names(names, *points) if names_help else points
+        self.base_ = blank._fit_canonical(points[0], points[1], shapes, points[2])
         if shapes is not None:
             shapes.check_all_taken()
         self._set_labels(known.classes, known.dense, known.multilabel)
         self._use_thesaurus(named)
-        if self._names_ is not None:
-            self.naming_ = self._learn_naming(self._names_, blank, checked, X, Y)
-            self._use_thesaurus(named)
         if self.calibration is not None:
             self.base_.calibration_ = self._held_out_calibration(blank, X, Y, seed, weights)
 
@@ -421,22 +431,55 @@ class TextClassifier(ClassifierMixin, Estimator):
         return Calibration.of_ranking(labels, scores, Y[held])
 
     def _learn_naming(
-        self, names: LabelNames, blank: Classifier, texts: list[str], X: Csr, Y: Csr
-    ) -> Naming:
-        """Return what names in texts mean, and the ranker that is best on held-out texts."""
+        self,
+        names: LabelNames,
+        blank: Classifier,
+        texts: list[str],
+        points: tuple[Csr, Csr, Floats | None],
+    ) -> tuple[Naming, bool]:
+        """Return what names in texts mean, with the ranker that is best on held-out texts.
+
+        And whether the base is better on these if names are training points, too.
+        """
         threads = _native.n_threads(self.n_jobs)
+        X, Y, weights = points
+        names_help = False
 
         def train_without(held: NDArray[np.bool_]) -> tuple[Ids, Floats, NameEvidence]:
+            nonlocal names_help
             rest = np.flatnonzero(~held)
             known = Naming.count(names, [texts[i] for i in rest.tolist()], Y[rest], threads)
             evidence = NameEvidence(names, known, len(texts) / len(rest))
-            model = clone(blank)._fit_canonical(X[rest], Y[rest])
-            n_best = min(N_RANKED, Y.shape[1])
-            return *model._rank(X[held], n_best, exhaustive=False), evidence
+            plain = X[rest], Y[rest], None if weights is None else weights[rest]
+            rankings = [
+                clone(blank)
+                ._fit_canonical(some_X, some_Y, None, some_weights)
+                ._rank(X[held], min(N_RANKED, Y.shape[1]), exhaustive=False)
+                for some_X, some_Y, some_weights in (plain, self._with_names(names, *plain))
+            ]
+            names_help = is_better(rankings[1][0], rankings[0][0], Y[held])
+            return *rankings[names_help], evidence
 
         ranker, use = learn_ranker(texts, Y, train_without, n_threads=threads)
         naming = Naming.count(names, texts, Y, threads)
-        return naming.with_ranker(ranker, use)
+        return naming.with_ranker(ranker, use), names_help
+
+    def _with_names(
+        self, names: LabelNames, X: Csr, Y: Csr, weights: Floats | None
+    ) -> tuple[Csr, Csr, Floats | None]:
+        """Return points and, after them, the names of their labels as points of these labels."""
+        counts = np.append(np.bincount(Y.indices, minlength=names.n_labels), 0)
+        chosen = np.flatnonzero(counts[names.labels] > 0)
+        rows = _native.as_matrix(self._points([names.names[i] for i in chosen.tolist()]))
+        entries = np.ones(len(chosen), np.float32), names.labels[chosen], np.arange(len(chosen) + 1)
+        owners = sparse.csr_array(entries, shape=(len(chosen), Y.shape[1]))
+        both = [sparse.csr_array(sparse.vstack(pair)) for pair in ((X, rows), (Y, owners))]
+        for matrix in both:
+            matrix.indices = matrix.indices.astype(np.int32, copy=False)
+            matrix.has_canonical_format = True
+        if weights is not None:
+            weights = np.append(weights, np.ones(len(chosen), dtype=weights.dtype))
+        return both[0], both[1], weights
 
     def _set_labels(self, classes: NDArray[Any] | None, dense: bool, multilabel: bool) -> None:
         """Set the labels of a model whose base is trained, from the parts of ``Labels``."""

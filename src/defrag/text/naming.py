@@ -103,7 +103,10 @@ class LabelNames:
 
 
 def _check(part: Part) -> None:
-    """Check that there are weights where a ranker is used."""
+    """Check that there are weights where a ranker is used, and no more hits than texts."""
+    texts, hits = part.arrays["texts"], part.arrays["hits"]
+    if len(texts) == len(hits) and (hits > texts).any():
+        part.fail(f"{part.name('hits')} must be at most {part.name('texts')}")
     needed = n_weights(_N_NUMBERS) if part.state["use"] in USES[:2] else 0
     if len(part.arrays["weights"]) != needed:
         part.fail(f"{part.name('weights')} must have {needed} items, got "

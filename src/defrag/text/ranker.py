@@ -38,7 +38,8 @@ _DEPTH = 5  # of the nDCG by which rankers are compared
 _BASE_NUMBERS = 8
 _PRODUCTS = 2  # of the first number of the evidence
 _TEXTS_AT_A_TIME = 1024  # about ten megabytes of numbers
-_PENALTY, _MAX_STEPS, _SMALL_STEP, _MAX_LOGIT = 1.0, 30, 1e-7, 30.0
+_PENALTY, _MAX_STEPS, _SMALL_STEP = 1.0, 30, 1e-7
+_MAX_LOGIT, _LARGEST_LOGIT = 30.0, 500.0
 
 
 class Found(NamedTuple):
@@ -168,9 +169,10 @@ class Ranker:
         logits = weights[:, 0].copy()
         for number, values in enumerate(found.numbers, 1):
             logits += weights[:, number] * values
+        np.clip(logits, -_LARGEST_LOGIT, _MAX_LOGIT, out=logits)
         if not self.adds:
             logits[found.kinds >= _NEW] = -np.inf
-        return np.clip(logits, None, _MAX_LOGIT)
+        return logits
 
     def shares(self, found: Candidates, label: int) -> tuple[float, float]:
         """Return the probability of a label of one text, and what it would be without evidence."""
@@ -336,23 +338,21 @@ def learn_ranker(
     truth = has_labels(own, candidates.rows, candidates.labels)
     # Each half of the held-out texts is ranked by what the other half teaches.
     half = fold_of(chosen, "half") < 0.5
-    gains = {False: np.zeros(len(some)), True: np.zeros(len(some))}
+    ranked = {adds: np.empty((len(some), _DEPTH), dtype=np.int32) for adds in (False, True)}
     for one in (half, ~half):
         learnt = fit_ranker(candidates.of(~one), truth[~one[candidates.rows]], adds=True)
-        for adds, gain in gains.items():
-            ranked, _ = Ranker(learnt.weights, adds).rank(candidates, len(some), _DEPTH)
-            gain[one] = _ndcg(ranked, own)[one]
-    base = _ndcg(labels[:, :_DEPTH], own)
-    if _is_better(gains[True], gains[False]) and _is_better(gains[True], base):
+        for adds, answer in ranked.items():
+            answer[one] = Ranker(learnt.weights, adds).rank(candidates, len(some), _DEPTH)[0][one]
+    if is_better(ranked[True], ranked[False], own) and is_better(ranked[True], labels, own):
         return fit_ranker(candidates, truth, adds=True), "added"
-    if _is_better(gains[False], base):
+    if is_better(ranked[False], labels, own):
         return fit_ranker(candidates, truth, adds=False), "ranked"
     return None, "no gain"
 
 
-def _is_better(one: Numbers, other: Numbers) -> bool:
-    """Return whether a paired difference is more than twice its standard error."""
-    difference = one - other
+def is_better(one: Ids, other: Ids, Y: Csr) -> bool:
+    """Return whether the nDCG of a ranking is higher by more than twice the standard error."""
+    difference = _ndcg(one[:, :_DEPTH], Y) - _ndcg(other[:, :_DEPTH], Y)
     return bool(difference.mean() > 2.0 * difference.std() / np.sqrt(len(difference)))
 
 
