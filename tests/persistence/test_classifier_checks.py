@@ -49,6 +49,16 @@ def tree(name, array):
     return put(f"trees/0/{name}", array)
 
 
+def far_features(gap):
+    """Make all gaps between features large."""
+
+    def change(draft):
+        tree("gaps", np.full(94, 255, np.uint8))(draft)
+        tree("far", np.full(94, gap, np.int32))(draft)
+
+    return change
+
+
 def child(change):
     return lambda draft: change(draft.model["children"])
 
@@ -119,7 +129,7 @@ TREE = [
     (tree_item("sizes", 5, 0), r"'trees/0/sizes' must be in \[1, 65537\), got 0 at 5"),
     (tree_item("sizes", 5, 4), "sizes' must add up to the number of outputs"),
     (tree("sizes", np.full(94, 65537, np.uint32)), "sizes' must be in .* got 65537"),
-    (tree("sizes", np.ones(94, np.int64)), "1-D of uint16 or uint32, got 1-D of int64"),
+    (tree("sizes", np.ones(94, np.int64)), "1-D of uint8 or uint16 or uint32, got 1-D of int64"),
     (tree_item("outputs", 1, 3), r"outputs' must be in \[0, 3\) of its node, got 3 at 1"),
     (tree_item("outputs", -1, 255), r"must be in \[0, 2\) of its node, got 255"),
     (tree_item("outputs", 1, 0), "must increase within a feature, got 0 after 0 at 1"),
@@ -137,6 +147,17 @@ TREE = [
 OTHERS = [
     ("float16", tree_item("weights", 3, np.inf), "weights' must be finite, got inf at 3"),
     ("float16", tree_item("weights", 3, np.nan), "weights' must be finite, got nan at 3"),
+    ("tree", tree("features", None), "'trees/0/features' or .*/gaps' must be present, got none"),
+    ("int8", tree("features", np.zeros(94, np.int32)), "must be present, got both"),
+    ("int8", tree("gaps", None), "'trees/0/gaps' of the kind 'tree' is missing"),
+    ("int8", tree("gaps", np.ones(93, np.uint8)), "feature_ptr' must run from 0 to 93"),
+    ("int8", tree_item("gaps", 0, 200), r"'trees/0/features' must be in \[0, "),
+    ("int8", tree_item("gaps", 1, 0), "'trees/0/features' must increase within each row"),
+    ("int8", tree_item("gaps", 1, 255), "'trees/0/far' must have 1 items, got 0"),
+    ("int8", tree("far", np.int32([300])), "'trees/0/far' must have 0 items, got 1"),
+    ("int8", far_features(254), r"'trees/0/far' must be in \[255, .* got 254 at 0"),
+    ("int8", far_features(2**31 - 2), "gaps' must add up to features below 2147483647, got"),
+    ("int8", tree_item("sizes", 5, 0), r"'trees/0/sizes' must be in \[1, 65537\), got 0 at 5"),
     ("int8", tree("scales", None), "scales' is required with weights of int8"),
     ("int8", tree_item("weights", 4, -128), r"weights' must be in \[-127, 128\), got -128"),
     ("int8", tree("scales", np.ones(7, np.float32)), "scales' must have 8 items"),

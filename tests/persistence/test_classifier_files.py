@@ -21,7 +21,7 @@ from defrag.persistence import describe
 from defrag.persistence._weights import WEIGHT_TYPES
 from defrag.persistence.fields import Classes, Part
 from defrag.persistence.kinds import kind_of
-from defrag.persistence.trees import offsets, stored_weights, widened
+from defrag.persistence.trees import TreeFeatures, offsets, stored_weights, widened
 from tests.helpers.model_drafts import (
     Draft,
     X,
@@ -109,14 +109,14 @@ def test_small_weights_are_close_and_resave_to_same_bytes(tmp_path, name, weight
     assert describe(tmp_path / "a")["weight_type"] == weights
 
 
-def packed(weights, weight_type):
+def packed(weights, weight_type, features=None):
     """Pack two nodes: a root with two leaves of 1 and 2 labels, then three outputs."""
     tree = LabelTreeArrays(*(np.int32(a) for a in ([1, 0, 0], [2, 0, 0], [0, 0, 1], [3, 1, 3],
                                                    [0, 1, 2])))  # fmt: skip
     n = len(weights)
     full = LabelTreeWeights(
         feature_ptr=np.int64([0, n - 1, n - 1, n]),
-        features=np.int32([*range(n - 1), 0]),
+        features=np.int32([*range(n - 1), 0] if features is None else features),
         entry_ptr=np.arange(n + 1),
         outputs=np.zeros(n, np.uint16),
         weights=np.float32(weights),
@@ -124,6 +124,7 @@ def packed(weights, weight_type):
         bias=np.zeros(5, np.float32),
     )
     part = kind_of(TrainedTree).write(TrainedTree(tree, full), weight_type)
+    TreeFeatures().read(part)
     starts = offsets(part.arrays["sizes"])[::8]
     return part.arrays, widened(stored_weights(part, starts))
 
@@ -136,6 +137,17 @@ def test_int8_weights_of_a_hand_computed_tree(monkeypatch):
         np.testing.assert_allclose(arrays["scales"], [0.01, 0, 0.2], rtol=2**-16)
         np.testing.assert_allclose(found.weights, [1.27, -0.5, 0, 25.4], rtol=2**-16)
         assert found.weights.dtype == np.float32
+
+
+@pytest.mark.parametrize("block", [1, 3, 100])
+def test_features_of_int8_trees_are_restored_from_bytes(monkeypatch, block):
+    monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", block)
+    features = [0, 254, 509, 764, 1020, 2**31 - 2, 70_000]
+    arrays, found = packed(np.ones(7), "int8", features)
+    assert arrays["gaps"].tolist() == [0, 254, 255, 255, 255, 255, 255]
+    assert arrays["far"].tolist() == [255, 255, 256, 2**31 - 2 - 1020, 70_000]
+    assert found.features.tolist() == features
+    assert found.features.dtype == np.int32
 
 
 @pytest.mark.parametrize("weights", [[0, 0, 0], [1e-45, 0, 3e38], [1e-40, -1e-40, 1]])

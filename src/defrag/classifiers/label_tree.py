@@ -41,7 +41,12 @@ from defrag.explain.explainers import Explainer, members_that_found, own_feature
 from defrag.explain.parts import FROM_WEIGHTS, Attribution, Parts, Step
 from defrag.persistence.fields import Array, Number, Part, State, Weights
 from defrag.persistence.kinds import Child
-from defrag.persistence.trees import check_tree_and_weights, stored_weights, tree_values
+from defrag.persistence.trees import (
+    TreeFeatures,
+    check_tree_and_weights,
+    stored_weights,
+    tree_values,
+)
 from defrag.trees import build_tree, label_vectors, member_seeds, widen_tree
 
 if TYPE_CHECKING:
@@ -82,8 +87,7 @@ class TrainedTree:
     _state = State(
         *(Array(field.name, "int32") for field in fields(LabelTreeArrays)),
         Array("feature_ptr", "int64"),
-        Array("features", "int32"),
-        Array("sizes", ("uint16", "uint32")),
+        TreeFeatures(),
         Array("outputs", ("uint8", "uint16")),
         Weights(),  # int8: a scale per node
         Array("bias"),

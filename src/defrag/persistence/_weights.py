@@ -76,7 +76,7 @@ def _find_scales(weights: Floats, bounds: Offsets) -> Floats:
 def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.int8]:
     """Return the weights as multiples of the scale of their run."""
     result = np.zeros(len(weights), dtype=np.int8)
-    for first, last in _blocks(bounds):
+    for first, last in blocks_of_runs(bounds):
         part = slice(bounds[first], bounds[last])
         scale = np.repeat(scales[first:last], np.diff(bounds[first : last + 1]))
         steps = np.divide(weights[part], scale, out=np.zeros_like(scale), where=scale > 0)
@@ -88,14 +88,14 @@ def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.in
 def _widen(weights: NDArray[np.int8], scales: Floats, bounds: Offsets) -> Floats:
     """Return dequantised weights."""
     result = np.empty(len(weights), dtype=np.float32)
-    for first, last in _blocks(bounds):
+    for first, last in blocks_of_runs(bounds):
         part = slice(bounds[first], bounds[last])
         scale = np.repeat(scales[first:last], np.diff(bounds[first : last + 1]))
         np.multiply(weights[part], scale, out=result[part])
     return result
 
 
-def _blocks(bounds: Offsets) -> list[tuple[int, int]]:
+def blocks_of_runs(bounds: Offsets) -> list[tuple[int, int]]:
     """Yield ranges of runs: single runs, or runs with at most ``BLOCK_ITEMS`` entries together."""
     n_runs = len(bounds) - 1
     blocks = []

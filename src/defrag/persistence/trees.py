@@ -8,6 +8,7 @@ breadth first, so that the numbers of children determine a tree and exclude cycl
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +27,8 @@ from defrag.persistence._checks import (
     check_size,
     find_decrease,
 )
-from defrag.persistence._weights import check_weight_values, unpack_values
-from defrag.persistence.fields import MAX_COUNT
+from defrag.persistence._weights import blocks_of_runs, check_weight_values, unpack_values
+from defrag.persistence.fields import MAX_COUNT, Field, Form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -185,6 +186,87 @@ def _check_children(part: Part) -> None:
                   f"their parents, got {first[node]} at {node}")  # fmt: skip
 
 
+_FAR = 255
+"""A gap of a byte that stands for one in ``far``."""
+
+
+@dataclass(frozen=True)
+class TreeFeatures(Field):
+    """The features of the nodes of a label tree, and the number of entries of each (``sizes``).
+
+    They are written as the kernels use them. Only the smallest files, those with weights of int8,
+    have a byte for each: ``gaps`` has the distances between the features of a node, beginning at 0,
+    or 255 for one that is in ``far``, and sizes are bytes if all are below 256. Reading such a file
+    restores the arrays of the kernels, which are then not mapped.
+
+    The value to write is a triple: features, their entries and the features of each node, the last
+    two as offsets.
+    """
+
+    attribute: str = "features"
+
+    def forms(self) -> dict[str, Form]:
+        """Return the arrays, of which either features or gaps are present."""
+        return {
+            "features": Form(("int32",), 1, "features"),
+            "gaps": Form(("uint8",), 1, "gaps"),
+            "far": Form(("int32",), 1, "gaps"),
+            "sizes": Form(("uint8", "uint16", "uint32")),
+        }
+
+    def write(self, value: Any, part: Part, weight_type: str) -> None:
+        """Put features and sizes into a part."""
+        features, entry_ptr, feature_ptr = value
+        sizes = narrow_sizes(entry_ptr)
+        if weight_type != "int8":
+            part.arrays |= {"features": features, "sizes": sizes}
+            return
+        if int(sizes.max(initial=0)) < 2**8:
+            sizes = sizes.astype(np.uint8)
+        gaps = np.diff(features, prepend=np.int32(0))
+        heads = feature_ptr[:-1][np.diff(feature_ptr) > 0]
+        gaps[heads] = features[heads]
+        far = gaps[gaps >= _FAR]
+        gaps = np.minimum(gaps, _FAR).astype(np.uint8)
+        part.arrays |= {"gaps": gaps, "far": far, "sizes": sizes}
+
+    def read(self, part: Part) -> dict[str, Any]:
+        """Restore the arrays of the kernels; the class checks them."""
+        if part.has("gaps") == part.has("features"):
+            part.fail(f"{part.name('features')} or {part.name('gaps')} must be present, got "
+                      f"{'both' if part.has('gaps') else 'none'}")  # fmt: skip
+        if part.has("gaps"):
+            part.arrays["features"] = _features_of_gaps(part)
+        if part.arrays["sizes"].dtype == np.uint8:
+            part.arrays["sizes"] = part.arrays["sizes"].astype(np.uint16)
+        return {}
+
+
+def _features_of_gaps(part: Part) -> Ids:
+    gaps, far, bounds = (part.arrays[name] for name in ("gaps", "far", "feature_ptr"))
+    check_offsets(part, "feature_ptr", len(gaps))
+    check_length(part, "far", int(np.count_nonzero(gaps == _FAR)))
+    check_ints(part, "far", _FAR, MAX_COUNT)
+    features = np.empty(len(gaps), dtype=np.int32)
+    n_far = 0
+    for first, last in blocks_of_runs(bounds):
+        begin, end = int(bounds[first]), int(bounds[last])
+        steps = gaps[begin:end].astype(np.int64)
+        wide = np.flatnonzero(steps == _FAR)
+        steps[wide] = far[n_far : n_far + len(wide)]
+        n_far += len(wide)
+        sums = np.cumsum(steps)
+        own = bounds[first : last + 1] - begin
+        before = np.append(0, sums)[own[:-1]]  # what the gaps of earlier nodes add up to
+        sums -= np.repeat(before, np.diff(own))
+        largest = int(sums.max(initial=0))
+        if largest >= MAX_COUNT:
+            part.fail(f"{part.name('gaps')} must add up to features below {MAX_COUNT}, got "
+                      f"{largest}")  # fmt: skip
+        features[begin:end] = sums
+    return features
+
+
 def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     """Check the classifiers of the nodes of a checked tree.
 
@@ -249,8 +331,7 @@ def tree_values(
     return {
         **vars(tree),
         "feature_ptr": weights.feature_ptr,
-        "features": weights.features,
-        "sizes": narrow_sizes(weights.entry_ptr),
+        "features": (weights.features, weights.entry_ptr, weights.feature_ptr),
         "outputs": weights.outputs.astype(np.uint8) if narrow else weights.outputs,
         "bias": weights.bias,
         "weights": (weights.weights, weights.entry_ptr[weights.feature_ptr]),
