@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Defrag
 from defrag.agglomeration import Hybrid
@@ -40,20 +39,6 @@ def planted(n_blocks, size, n_points, seed):
     columns[np.arange(n_points), block_of_point] = values
     owner = rng.permutation(np.repeat(np.arange(n_blocks), size))
     return sparse.csr_array(columns[:, owner]), owner, block_of_point
-
-
-@pytest.mark.slow  # one configuration of each is in the contract
-@parametrize_with_checks(
-    [
-        Defrag(),
-        Defrag(split="ndcg", max_cluster_size=2, representation="x", row_norm="l2"),
-        Defrag("xy", max_cluster_size=3, random_state=0, unseen="drop"),
-        Defrag(max_cluster_size=1, pooling="mean", singletons=0.5),
-        Hybrid(max_cluster_size=2),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("representation", ["x", "xy"])

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Agglomerated, Defrag, load, metrics
 from defrag._validation import canonical_csr
@@ -39,23 +38,6 @@ ALL = [
     TopFeatures(),
     TopFeatures("information"),
 ]
-
-
-SINGLE = {"max_cluster_size": 1}
-
-
-@pytest.mark.slow  # one configuration of each is in the contract
-@parametrize_with_checks(
-    [
-        *ALL,
-        ITDC(**SINGLE),
-        SCBC(**SINGLE, balance=1.0),
-        LSC("xy", **SINGLE),
-        BCLS("xy", **SINGLE, max_iter=50),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def some_points(seed, *, n=60, d=24, n_labels=9):

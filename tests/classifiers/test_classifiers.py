@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Agglomerated, Defrag, DiSMEC, LabelTree
 from defrag.agglomeration import Hybrid
@@ -43,29 +42,6 @@ CLASSIFIERS = [
     CRAFTML(5, random_state=0),
     Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
 ]
-
-
-@pytest.mark.slow  # one configuration of each is in the contract
-@parametrize_with_checks(
-    [
-        LabelTree(),
-        LabelTree(2, preset="fast", max_leaf_size=2, arity=2, root_arity=2),
-        Parabel(1, max_leaf_size=2),
-        Agglomerated(LabelTree(2), Hybrid(max_cluster_size=1)),
-        Agglomerated(Parabel(1), Defrag(max_cluster_size=1)),
-        DiSMEC(),
-        PPDSparse(),
-        ProXML(),
-        ProXML(solution="minimum"),
-        DiSMEC("exact", weight_threshold=0.0),
-        LEML(),
-        SLEEC(2, cluster_size=20, n_components=20),
-        AnnexML(2, cluster_size=20, n_components=20),
-        Agglomerated(DiSMEC(), Defrag(max_cluster_size=1)),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=str)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import load_dataset
 from defrag.baselines import PLT, Bonsai
@@ -21,12 +20,6 @@ VARIANTS = [
     PLT(max_leaf_size=3, random_state=0),
     PLT(n_trees=2, arity=4, max_leaf_size=2, search="beam", random_state=0),
 ]
-
-
-@pytest.mark.slow  # one configuration of each is in the contract
-@parametrize_with_checks([Bonsai(), Bonsai(arity=2), PLT(), PLT(max_leaf_size=1)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("model", VARIANTS, ids=str)

@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import DiSMEC, LabelTree
 from defrag.baselines import LEML, LPSR
@@ -18,12 +17,6 @@ from tests.helpers.model_drafts import inside, item, put, refuse
 
 SMALL = {"cluster_size": 40, "labels_per_cluster": 8, "random_state": 0}
 BASES = [DiSMEC(), LEML(10), LabelTree(1, max_leaf_size=4)]
-
-
-@pytest.mark.slow  # one configuration of each is in the contract
-@parametrize_with_checks([LPSR(cluster_size=20), LPSR(LabelTree(), cluster_size=20)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("base", BASES, ids=["dismec", "leml", "label_tree"])

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Focus, Focused, LabelTree, _native, load
 from defrag.focusing import N_GROUPS, feature_importance, group_labels, redundancy
@@ -222,9 +221,3 @@ def test_bad_parts_are_refused():
         Focused(focus=3).fit(X, Y)
     with pytest.raises(ValueError, match="requires y to be passed"):
         Focus().fit(X, None)
-
-
-@pytest.mark.slow  # one configuration of each is in the contract
-@parametrize_with_checks([Focus(), Focused()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

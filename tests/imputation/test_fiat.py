@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Agglomerated, Defrag, Fiat, Imputed, Refrag, load_dataset, metrics
 from defrag.agglomeration import Hybrid
@@ -24,26 +23,6 @@ from tests.oracles.agglomeration import co_occurrence
 BASE = Parabel(2, max_leaf_size=5)
 SCALES = {"paper": "raw", "cosine": "cosine", "blend": "slope"}
 GROUPS = Defrag(max_cluster_size=4, sample_points=1.0)
-
-
-@pytest.mark.slow  # one configuration of each is in the contract
-@parametrize_with_checks(
-    [
-        Fiat(),
-        Fiat("paper"),
-        Fiat("cosine", row_norm=False),
-        Fiat(beta=0.3, max_growth=None),
-        Fiat(companions=None),
-    ]
-)
-def test_scikit_learn_contract_of_the_transformer(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow  # one configuration of each is in the contract
-@parametrize_with_checks([Imputed(Parabel(1)), Imputed(Parabel(1), Fiat(beta=0.1))])
-def test_scikit_learn_contract_of_the_classifier(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(

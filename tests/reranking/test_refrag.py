@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Agglomerated, Defrag, LabelTree, Refrag, _native, load_dataset, metrics
 from defrag.agglomeration import Hybrid
@@ -32,18 +31,6 @@ MODELS = [
     Refrag(BASE, co_occurrence="block", widen=6, **FIXED),
     Refrag(Agglomerated(LabelTree(2), Hybrid(max_cluster_size=2)), random_state=0),
 ]
-
-
-@pytest.mark.slow  # one configuration of each is in the contract
-@parametrize_with_checks(
-    [
-        Refrag(Parabel(1, max_leaf_size=2), max_loss=0.0),
-        Refrag(LabelTree(), gamma=4.0, propensity_weight=0.25, widen=2),
-        Refrag(Parabel(1), co_occurrence="block", gamma=2.0, propensity_weight=0.0),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @settings(max_examples=30, derandomize=True, deadline=None)
