@@ -31,10 +31,11 @@ import inspect, json, sys
 if sys.argv[1] == "first":
     import sklearn.base
 from defrag import load, registry
-from defrag._scikit import clone
+from defrag._scikit import _OF_SCIKIT, clone
 
 classes = [entry.estimator() for entry in registry.entries()]
 assert ("sklearn" in sys.modules) == (sys.argv[1] == "first")
+early = {one: set(dir(one)) for one in classes}
 class Mine(classes[0]):
     "A class of a user."
 
@@ -53,6 +54,8 @@ else:
     dir(own)
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
+added = {name for one in classes for name in set(dir(one)) - early[one] if name[:2] != "__"}
+assert all(map(_OF_SCIKIT.match, added)), sorted(added)
 assert isinstance(own, BaseEstimator) and is_classifier(clone(own))
 for one in [*classes, Mine]:
     methods = {name: str(inspect.signature(getattr(one, name)))

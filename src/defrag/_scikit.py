@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import importlib
 import importlib.util
+import re
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,6 +41,10 @@ __all__ = [
 ]
 
 _BASE = "sklearn.base"
+_OF_SCIKIT = re.compile(
+    "_repr_|_html_|_doc_link|_sklearn|_get_|_validate|_build|_check_feature|[gs]et_|fit_"
+)
+"""Beginnings of the names that the classes of scikit-learn add; a test knows them all."""
 
 
 def import_scikit() -> None:
@@ -93,10 +98,9 @@ class _Estimator:
     """What an estimator must have before scikit-learn is imported."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return what only the class of scikit-learn has; to ask for a fitted attribute is free."""
-        known = name[0] != "_" == name[-1] or name[:2] == "__" or hasattr(type(self), name)
-        if not known:
-            importlib.import_module(_BASE)
+        """Return what only the class of scikit-learn has."""
+        if _OF_SCIKIT.match(name) and not hasattr(type(self), name):
+            import_scikit()
         return object.__getattribute__(self, name)
 
     _parameters: ClassVar[dict[str, Any]]

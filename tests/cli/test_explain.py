@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from defrag import LabelTree, TextClassifier, load
+from defrag.cli import suggest_plainly
 from tests.helpers.cli_model_data import fill_folder, points
 from tests.helpers.cli_running import check_refusal, run_well
 
@@ -214,6 +215,38 @@ def test_suggest_reads_standard_input(warm_python):
     broken = piped(b"caf\xe9")
     assert broken.returncode == 2
     assert broken.stderr == b"defrag: error: <stdin>: must be UTF-8, got another byte at 3\n"
+
+
+@pytest.mark.parametrize(
+    "line", ["--json", "--top-k 2", "--threshold 0.2 --json", "--threshold 1", "--json --top-k 1"]
+)
+def test_suggest_answers_plain_words_as_typer_does(line, capsys):
+    words = ["texts.safetensors", TEXT, *line.split()]
+    assert suggest_plainly(words)
+    assert capsys.readouterr().out == run_well("suggest", *words)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "texts.safetensors", "texts.safetensors -", "a b c", "missing a", "model.safetensors a",
+     "texts.safetensors a --why", "texts.safetensors a --top-k", "texts.safetensors a --top-k 0",
+     "texts.safetensors a --threshold 2", "texts.safetensors a --help", "texts.safetensors -- a"],
+)  # fmt: skip
+def test_suggest_leaves_other_words_and_errors_to_typer(line, capsys):
+    assert not suggest_plainly(line.split())
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_suggest_imports_neither_scikit_learn_nor_what_typer_reads_words_with():
+    code = (
+        "import sys\nfrom defrag.cli import main\nmain()\n"
+        "heavy = {'sklearn', 'pydantic', 'rich', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    command = [sys.executable, "-c", code, "suggest", "texts.safetensors", TEXT, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == run_well("suggest", "texts.safetensors", TEXT, "--json")
 
 
 def test_suggest_prints_nothing_for_unknown_words():
