@@ -30,6 +30,7 @@ PRINTS = {
     "label_names": r"all labels: .*Python-kieli(?s:.*)windoes: lib(?s:.*)later: .*Python 4",
     "missing_features": r"60% missing: P@1 [\d.]+, with Fiat 5",
     "own_estimator": r"SumOfPoints\(\): P@1 [4-9]\d",
+    "own_method": r"Neighbour\(\) (?s:.*)frequency (?s:.*)textbf\{",
     "pandas_parquet": r"[5-9]\d% of 1,000 texts have a label",
     "probabilities": r"0\.8 and 1\.0 +0\.9\d +0\.9\d",
     "rare_labels": r"loss of P@1 up to 3: P@1 \d\d\.\d, PSP@3 19",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from defrag._progress import escaped, progress_bar, progress_pulse
 from defrag.classifiers._answers import label_names
@@ -126,6 +127,12 @@ class LineFormat:
             # The caller reports empty points once, for all blocks.
             warnings.simplefilter("ignore", DataWarning)
             return model.predict_topk(block, k=min(self.k, model.n_labels_), empty=self.empty)
+
+    def rank_ids(self, model: Model, block: Any) -> tuple[Ids, Floats]:
+        """Return the best labels of a block as ids, and their scores."""
+        if isinstance(model, TextClassifier):
+            return model._predict_ids(block, k=self.k)
+        return self.rank(model, block)
 
     def lines(self, model: Model, labels: Any, scores: Floats) -> Iterator[bytes]:
         """Yield the lines of some points."""
@@ -261,7 +268,13 @@ def open_blocks(
 
 
 def predict_blocks(model: Model, blocks: AnyBlocks, output: str, lines: LineFormat) -> Predicted:
-    """Predict the labels of blocks and write them to a file; see :func:`predict_file`."""
+    """Predict the labels of blocks and write them to a file; see :func:`predict_file`.
+
+    A file ``*.npz`` is a sparse matrix of scores, as of ``scipy.sparse.save_npz``, whose columns
+    are the labels of the model by id, for texts in the order of ``classes_``.
+    """
+    if output.endswith(".npz"):
+        return _write_matrix(model, blocks, output, lines)
     declared = blocks.n_rows
     n_points = n_bare = 0
     header = lines.has_header(model)  # only of points, whose number is declared
@@ -284,6 +297,25 @@ def predict_blocks(model: Model, blocks: AnyBlocks, output: str, lines: LineForm
             message = f"the header declares {declared} points, the file has {n_points}"
             raise FormatError(blocks.name, message)
     return Predicted(n_points, n_bare)
+
+
+def _write_matrix(model: Model, blocks: AnyBlocks, output: str, lines: LineFormat) -> Predicted:
+    """Predict the labels of blocks and write them as a matrix, which is in memory as a whole."""
+    if lines.names or lines.as_json:
+        raise ValueError(f"{output}: a matrix has no names: give neither --names nor --json")
+    parts, n_bare = [], 0
+    for block in blocks:
+        ids, scores = lines.rank_ids(model, block)
+        found = ids >= 0
+        indptr = np.append(0, np.cumsum(found.sum(axis=1)))
+        shape = len(ids), len(model.classes_)
+        parts.append(sparse.csr_array((scores[found], ids[found], indptr), shape=shape))
+        n_bare += int(np.count_nonzero(~found.any(axis=1)))
+    matrix = sparse.csr_array(sparse.vstack(parts, format="csr"))
+    matrix.sort_indices()
+    with atomic_writer(output) as file:
+        sparse.save_npz(file, matrix)
+    return Predicted(matrix.shape[0], n_bare)
 
 
 def _text_blocks(corpus: Corpus) -> Iterator[list[str]]:

@@ -9,7 +9,9 @@ here, so that a word means the same everywhere; the rule of which part stands ar
 
 from __future__ import annotations
 
+import importlib
 import re
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,7 +36,9 @@ __all__ = [
     "checked",
     "compose",
     "describe",
+    "describe_foreign",
     "find_class",
+    "foreign_class",
     "parse_composite",
     "parse_estimator",
     "parse_groups",
@@ -155,6 +159,11 @@ def parse_composite(
     >>> parse_composite("label-tree:n_trees=3", "xy")[0]
     'LabelTree(n_trees=3), DEFRAG-XY'
     """
+    foreign = foreign_class(classifier)
+    if foreign is not None:
+        if (groups, rerank, impute) != (NONE, NONE, NONE):
+            raise ValueError(f"{classifier!r} is not of defrag: it takes no groups and the like")
+        return foreign
     model = parse_estimator(classifier, "classifier")
     names, parts = [_named(model)], {}
     if groups.partition(":")[0] == FOCUS:
@@ -172,6 +181,48 @@ def parse_composite(
         parts["impute"] = fiat(impute.partition(":")[0], **_settings(impute, fiat))
         names.append(f"FIAT {impute}")
     return ", ".join(names), compose(model, **parts)
+
+
+_FOREIGN = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?::(.*))?")
+
+ENTRY_POINTS = "defrag.classifiers"
+"""The group of entry points by which packages give classifiers a word."""
+
+
+def foreign_class(text: str) -> tuple[str, Any] | None:
+    """Return the name and the estimator of ``package.module:Class:parameter=value``, or None.
+
+    So are the words of other packages, entry points of the group ``defrag.classifiers``. The class
+    is any with ``fit(X, Y)`` and one of ``predict_topk``, ``decision_function``, ``predict_proba``
+    and ``predict``.
+
+    Examples
+    --------
+    >>> foreign_class("sklearn.neighbors:KNeighborsClassifier:n_neighbors=3")
+    ('KNeighborsClassifier(n_neighbors=3)', KNeighborsClassifier(n_neighbors=3))
+    """
+    match = _FOREIGN.fullmatch(text)
+    found: Any = None
+    if match is None:
+        word, _, settings = text.partition(":")
+        given = [point for point in entry_points(group=ENTRY_POINTS) if point.name == word]
+        found = given[0].load() if given else None
+    else:
+        module, name, settings = match.groups()
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"{text!r}: {error}") from None
+    if found is None:
+        return None
+    if not hasattr(found, "fit"):
+        raise ValueError(f"{text!r}: must be a class with fit, got {found!r:.60}")
+    try:
+        made = [part.partition("=") for part in filter(None, (settings or "").split(","))]
+        model = found(**{name: parse_value(value) for name, _, value in made})
+    except TypeError as error:
+        raise ValueError(f"{text!r}: {error}") from None
+    return " ".join(found.__name__.split()) + (f"({settings})" if settings else "()"), model
 
 
 def compose(
@@ -291,6 +342,14 @@ def describe(estimator: Estimator) -> Spec:
     return {"kind": kinds[0], "parameters": parameters}
 
 
+def describe_foreign(estimator: Any) -> Spec:
+    """Return an estimator of another package as plain data, which :func:`build` takes."""
+    known, kind = hasattr(estimator, "get_params"), type(estimator)
+    own: dict[str, Any] = estimator.get_params(deep=False) if known else dict(vars(estimator))
+    parameters = {name: _plain(value, name) for name, value in own.items()}
+    return {"kind": f"{kind.__module__}:{kind.__qualname__}", "parameters": parameters}
+
+
 def build(spec: Spec) -> Any:
     """Return the estimator that :func:`describe` has described.
 
@@ -300,6 +359,9 @@ def build(spec: Spec) -> Any:
     >>> build(describe(Parabel(2))).n_trees
     2
     """
+    if ":" in spec["kind"]:
+        module, _, name = spec["kind"].partition(":")
+        return getattr(importlib.import_module(module), name)(**spec["parameters"])
     return _class(spec["kind"])(
         **{name: _restored(value) for name, value in spec["parameters"].items()}
     )

@@ -61,6 +61,7 @@ def test_compare_warns_of_failed_method_and_continues(folder):
     ("line", "message"),
     [
         ("compare train.txt train.txt --classifier nothing", "no classifier is called 'nothing'"),
+        ("compare train.txt train.txt --classifier no.such:Thing", "No module named 'no'"),
         ("compare train.txt train.txt --agglomerate ,", "expected words separated by commas"),
         ("compare train.txt train.txt --report train.txt", "--report is the same file as TRAIN"),
         ("compare train.txt train.txt --rerank nothing", "co_occurrence of Refrag must be"),

@@ -15,14 +15,15 @@ from tests.lab.made_up import record
 
 
 def result(method, *hits):
-    labels = {"ids": [1, 4, 6], "points": [10, 5, 4]}
+    labels = {"ids": [1, 4, 6, 7], "points": [100, 50, 40, 9]}  # the last one has too few
+    hits = [[10 * n for n in one] + [9 * (method == "a")] for one in hits]
     runs = [record(method, seed, labels={**labels, "hits": one}) for seed, one in enumerate(hits)]
     return Result(method, "toy", runs)
 
 
 def test_gains_come_first_and_losses_last():
     found = changes(result("a", [5, 5, 1]), result("b", [6, 1, 3]))
-    assert [(one.label, one.points) for one in found] == [(6, 4), (1, 10), (4, 5)]
+    assert [(one.label, one.points) for one in found] == [(6, 40), (1, 100), (4, 50)]
     assert [one.difference for one in found] == pytest.approx([50.0, 10.0, -80.0])
     assert changes(result("a", [5, 5, 1]), result("b", [6, 1, 3]), most=1) == [found[0], found[2]]
     assert changes(result("a", [5, 5, 1]), result("b", [5, 5, 1])) == []
@@ -44,8 +45,8 @@ def test_tables_and_plots_show_label_names():
     both = [result("a", [5, 5, 1]), result("b", [6, 1, 1])]
     (table,) = label_tables(both, np.array(list("tuvwxyz"), dtype=object))
     assert table.title == "toy: labels that gain and lose most, b against a"
-    assert "| u | 10 | 50.0 | 60.0 | 10.0 |" in table.to_markdown()
-    assert "| x | 5 | 100.0 | 20.0 | -80.0 |" in table.to_markdown()
+    assert "| u | 100 | 50.0 | 60.0 | 10.0 |" in table.to_markdown()
+    assert "| x | 50 | 100.0 | 20.0 | -80.0 |" in table.to_markdown()
     assert '<th scope="col">label</th>' in table.to_html()
     assert "best of" not in Section("Labels", (), [table]).to_html()
     (plot,) = label_plots(both)

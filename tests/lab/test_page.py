@@ -29,7 +29,7 @@ def test_page_requests_nothing(page):
 def test_page_has_runs_tables_and_figures(page):
     html = page.to_html()
     assert "<title>A &lt;report&gt;</title>" in html
-    assert html.count("<table") == 3
+    assert html.count("<table") == 4
     assert html.count("<svg") == html.count("<figure>") == 5
     for part in ("defrag compare a b", "fingerprint f00d", "5, of which 1 failed"):
         assert part in html

@@ -68,3 +68,32 @@ def test_json_has_means_and_deviations(table):
     assert first["deviation"]["P@1"] == pytest.approx(0.7071, abs=1e-4)
     assert first["runs"] == 2
     assert last["note"] == "failed: no | memory"
+
+
+def runs(name, *values):
+    return Row(name, {"P@1": Statistic(sum(values) / len(values), 1.0, len(values), values)})
+
+
+@pytest.mark.parametrize(
+    ("values", "best"),
+    [
+        ([(5, 6, 7), (4, 5, 6)], {0}),  # by one with every seed
+        ([(5, 6, 7), (6, 5, 6)], set()),
+        ([(5,), (4,)], set()),
+        ([(5, 6, 7), (4,)], {0}),  # a file of predictions
+        ([(5, 6, 7), (4, 5)], set()),
+        ([(5, 6, 7), (4, 5, 6), (6, 5, 6)], set()),
+    ],
+)
+def test_clear_best_is_beyond_two_standard_errors(values, best):
+    rows = [runs(str(place), *one) for place, one in enumerate(values)]
+    assert Table("t", [COLUMNS["P@1"]], rows, clear=True).best(COLUMNS["P@1"]) == best
+    assert Table("t", [COLUMNS["P@1"]], rows).best(COLUMNS["P@1"]) != set()
+
+
+def test_csv_and_latex_have_all_rows():
+    table = Table("t", [COLUMNS["P@1"]], [runs("a_b, 50%", 5, 6, 7), runs("b", 4, 5, 6)])
+    assert table.to_csv() == 'method,runs,P@1,P@1 deviation\n"a_b, 50%",3,6.0,1.0\nb,3,5.0,1.0\n'
+    latex = table.to_latex()
+    assert r"a\_b, 50\% & \textbf{6.00 $\pm$ 1.00} \\" in latex
+    assert latex.startswith("\\begin{tabular}{lr}\n\\toprule\nmethod & P@1 ")

@@ -24,11 +24,12 @@ from defrag.io.files import atomic_writer, display_name
 from defrag.io.points import read_names
 from defrag.lab.comparison import ACCURACY, comparison_page
 from defrag.lab.corpus import Corpus, corpus_of_texts, split_by_order
-from defrag.lab.page import table_of
+from defrag.lab.page import Table, table_of
 from defrag.lab.records import Job, Store, collect
-from defrag.lab.runs import Messages, run_all
-from defrag.lab.studies import combine
-from defrag.specs import NONE
+from defrag.lab.runs import Messages, predicted, run_all
+from defrag.lab.studies import Method, combine
+from defrag.metrics import read_any_predictions
+from defrag.specs import NONE, describe_foreign, foreign_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,8 @@ HELP = (
     "defrag compare train.jsonl test.jsonl --agglomerate none --seeds 3",
     "defrag compare old.jsonl new.jsonl --agglomerate none --order-by date",
     "defrag compare train.txt test.txt --rerank none,identity --impute none,blend --json",
+    "defrag compare train.txt test.txt --classifier label-tree --classifier mine.methods:Mine",
+    "defrag compare train.txt test.txt --predictions omikuji=omikuji.txt --latex table.tex",
 )
 
 _COLUMNS = ("P@1", "P@3", "P@5", "PSP@5", "train_cpu", "predict_ms", "model_bytes")
@@ -72,14 +75,23 @@ class Reports:
     report: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the report as one HTML page.")
     ] = None
+    csv: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the first table as CSV.")
+    ] = None
+    latex: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the first table as LaTeX.")
+    ] = None
     markdown: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")
     ] = None
 
     def write(self, page: Callable[[], Page]) -> None:
         """Write a page as HTML, as Markdown or both, where a path is given."""
-        if self.report is not None or self.markdown is not None:
+        if (self.report, self.markdown, self.csv, self.latex) != (None,) * 4:
             made = page()
+            table = next(b for one in made.sections for b in one.blocks if isinstance(b, Table))
+            write_text(self.csv, table.to_csv)
+            write_text(self.latex, table.to_latex)
             write_text(self.report, made.to_html)
             write_text(self.markdown, made.to_markdown)
 
@@ -97,7 +109,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="WORD[:PARAMETER=VALUE,...]",
-            help="A classifier, as in 'defrag train'; may be repeated.",
+            help="A classifier, as in 'defrag train', or package.module:Class with fit(X, Y); may "
+            "be repeated.",
             show_default="label-tree",
         ),
     ] = None,
@@ -113,7 +126,15 @@ def compare(
     impute: Annotated[
         str, typer.Option(help="Imputations, separated by commas: none, blend, ...")
     ] = NONE,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds: 0, 1, ...")] = 1,
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Predictions of any program for TEST: ids, names, JSON lines or npz; may be "
+            "repeated.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds: 0, 1, ...")] = 3,
     reports: Reports,
     records: RecordsFlag = DEFAULT_RECORDS,
     limit: Annotated[
@@ -144,7 +165,7 @@ def compare(
 ) -> None:
     """Train, evaluate and compare methods."""
     check_targets(
-        {"--report": reports.report, "--markdown": reports.markdown},
+        {f"--{name}": path for name, path in vars(reports).items()},
         {
             "TRAIN": train,
             "TEST": test,
@@ -153,9 +174,15 @@ def compare(
             "--label-names": label_names,
         },
     )
-    methods = combine(
-        classifier or ["label-tree"], _words(agglomerate), _words(rerank), _words(impute)
-    )
+    if predictions and order_by:
+        raise ValueError("--predictions are those of TEST, which --order-by divides anew")
+    sys.path.insert(0, "")  # for classes in the current folder
+    given = classifier or ["label-tree"]
+    foreign = {word: one for word in given if (one := foreign_class(word)) is not None}
+    own = [word for word in given if word not in foreign]
+    methods = [Method(name, describe_foreign(model)) for name, model in foreign.values()]
+    if own:
+        methods = combine(own, _words(agglomerate), _words(rerank), _words(impute)) + methods
     store = Store(records)
     labels = (train_labels, test_labels)
     corpus, names = read_corpus((train, test), labels, label_names, reading, order_by)
@@ -168,13 +195,18 @@ def compare(
         jobs, corpus, store, messages=MESSAGES, limit=limit, retry=retry, workers=workers
     )
     results = collect(pairs)
+    for text in predictions or ():
+        name, _, path = text.partition("=")
+        if not name or not path:
+            raise ValueError(f"--predictions must be NAME=FILE, got {text!r}")
+        results.append(predicted(name, read_any_predictions(path, **reading.checks), corpus, names))
     title = f"Methods compared on {corpus.facts.name}"
     reports.write(lambda: comparison_page(title, results, command_line(), names))
     if as_json:
         table = table_of("", results, ACCURACY)
         print_json({"data": corpus.facts.to_json(), "methods": table.to_json()})
         return
-    Console().print(table_of(corpus.facts.name, results, _COLUMNS).to_rich())
+    Console().print(table_of(corpus.facts.name, results, _COLUMNS, clear=True).to_rich())
     reports.tell()
 
 

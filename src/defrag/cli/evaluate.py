@@ -14,6 +14,7 @@ from rich.table import Table
 
 from defrag.cli._console import JsonFlag, examples, print_json
 from defrag.cli._data import LabelsFlag, Reading
+from defrag.cli._flags import Words
 from defrag.exceptions import FormatWarning
 from defrag.io.files import display_name
 from defrag.io.points import form_of_name, read_names
@@ -71,6 +72,14 @@ def evaluate(
     b: Annotated[
         float | None, typer.Option("--B", help="Parameter of the propensities.", show_default="1.5")
     ] = None,
+    psndcg: Annotated[
+        str,
+        Words(("xmc", "pyxclib")),
+        typer.Option(
+            help="Normalisation of PSnDCG: as the tool of the Extreme Classification Repository, "
+            "or as pyxclib and napkinXC."
+        ),
+    ] = "xmc",
     label_names: Annotated[
         str | None,
         typer.Option(
@@ -86,8 +95,11 @@ def evaluate(
     constants: dict[str, Any] = {
         name: value for name, value in (("A", a), ("B", b)) if value is not None
     }
+    if psndcg != "xmc":
+        constants["normalisation"] = psndcg
     if train is None and (constants or train_labels):
         flag = "--train-labels" if train_labels else f"--{next(iter(constants))}"
+        flag = flag.replace("--normalisation", "--psndcg")
         raise ValueError(f"{flag} changes nothing without --train")
     if [data, predictions, train].count("-") > 1:
         raise ValueError("only one of DATA, PREDICTIONS and --train can be standard input")

@@ -26,11 +26,12 @@ HELP = (
     "pairs per point, best first; 'defrag evaluate' reads it. With --names the pairs have label "
     "names, separated by tabs, and there is no header; a text classifier always writes "
     "names, and none for a text without a known word. Files are processed block by block, in "
-    "bounded memory."
+    "bounded memory. An output *.npz is a sparse matrix of scores for scipy."
 ) + examples(
     "defrag predict model.safetensors docs.jsonl --output predictions.txt",
     "defrag predict model.safetensors test.txt --output predictions.txt",
     "defrag predict model.safetensors test.txt --top-k 3 --names",
+    "defrag predict model.safetensors test.txt --top-k 50 --output scores.npz",
     "defrag predict model.safetensors docs.jsonl --ray local --output folder",
     "defrag predict model.safetensors docs.parquet --ray local --parquet --output folder",
     "xzcat test.txt.xz | defrag predict model.safetensors - --json | head",

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from defrag.typing import Csr, LabelsLike, MatrixLike
 
 _PARTS = ("indptr", "indices", "data", "shape")
-_NAMES = {*_PARTS, "format", *(f"{matrix}_{part}" for matrix in "XY" for part in _PARTS)}
+_NAMES = {
+    *_PARTS,
+    "format",
+    "_is_array",
+    *(f"{matrix}_{part}" for matrix in "XY" for part in _PARTS),
+}
 _PIECE_BYTES = 1 << 20
 _HEADER = re.compile(
     rb"\{'descr': '([^']{1,20})', 'fortran_order': (?:True|False), "
@@ -178,6 +183,7 @@ def _check_members(
         if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise zipfile.BadZipFile(f"{member.filename} has a compression that numpy never uses")
     stream.limits.check_expansion(stream.name, size, sum(member.file_size for member in members))
+    result.pop("_is_array", None)  # of a scipy array, in place of a matrix
     return result
 
 

@@ -6,13 +6,13 @@ figures of ``FIGURES``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from defrag.lab.page import COLUMNS, Column, Facts, Page, Row, Section, Table, table_of
 from defrag.lab.plots import NO_PLOTS, Series, bars, can_plot, lines
-from defrag.lab.records import Statistic
+from defrag.lab.records import Statistic, difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +30,8 @@ COST = ("train_cpu", "predict_ms", "model_bytes", "peak_memory", "dimension")
 
 # With more series, the legend would be longer than the figure.
 _MAX_SERIES = 12
+# Percentage points on the axis of precision, so that a tenth of a point does not look like much.
+_LEAST_SPAN = 5.0
 _COSTS = ("train_cpu", "predict_ms", "model_bytes")
 _QUESTIONS = {
     "P@1": "first label right (P@1)",
@@ -46,8 +48,9 @@ def comparison_page(
     title: str, results: Sequence[Result], command: str, names: Names = None
 ) -> Page:
     """Return the page of methods that were run on one corpus; ``command`` reproduces it."""
-    accuracy = table_of(f"{results[0].data}: accuracy", results, ACCURACY)
-    cost = table_of(f"{results[0].data}: cost", results, COST)
+    accuracy = table_of(f"{results[0].data}: accuracy", results, ACCURACY, clear=True)
+    cost = table_of(f"{results[0].data}: cost", results, COST, clear=True)
+    against = difference_table(results)
     plots = []
     if can_plot():
         plots = [*cost_plots(results), *rare_plot(results), *label_plots(results, names)]
@@ -58,13 +61,30 @@ def comparison_page(
         title,
         lead,
         [
-            Section("Results", (), [accuracy, cost]),
+            Section("Results", (), [accuracy, *against, cost]),
             Section("Best method by measure", (), [Facts(best)]),
             *([Section("Labels that gain and lose", (), gains)] if gains else []),
             Section("Figures", () if can_plot() else [NO_PLOTS], (), plots),
             Section("What was run", (), [Facts({"command": command, **run_facts(results)})]),
         ],
     )
+
+
+def difference_table(results: Sequence[Result]) -> list[Table]:
+    """Return the table of differences to the first method, paired by seed, if there are any."""
+    base, rows = results[0].statistics, []
+    for other in results[1:]:
+        found = {}
+        for key, one in other.statistics.items():
+            gap = difference(one, base[key]) if key in base and key in ACCURACY else None
+            if gap is not None:
+                found[key] = gap
+        if found:
+            rows.append(Row(other.method, found))
+    columns = [replace(COLUMNS[key], best=None, meaning="") for key in ACCURACY]
+    columns[0] = replace(columns[0], meaning="±: standard error over seeds.")
+    title = f"{results[0].data}: difference to {results[0].method}, the same seeds"
+    return [Table(title, columns, rows)] if rows else []
 
 
 def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
@@ -99,6 +119,8 @@ def cost_plots(results: Sequence[Result]) -> list[Plot]:
     for key in _COSTS:
         families: dict[str, list[tuple[str, dict[str, Statistic]]]] = {}
         for name, numbers in measured:
+            if key not in numbers:  # predictions of another program
+                continue
             variant = name.partition(", ")[2] or "all features"
             families.setdefault(variant if many else name, []).append((name, numbers))
         series = [
@@ -113,7 +135,8 @@ def cost_plots(results: Sequence[Result]) -> list[Plot]:
         if series:
             title = f"{results[0].data}: P@1 against {COLUMNS[key].title}"
             axes = (COLUMNS[key].title, "P@1")
-            plots.append(lines(title, caption, series, axes, log_x=True, joined=False))
+            axes_of: Any = {"log_x": True, "joined": False, "least_span": _LEAST_SPAN}
+            plots.append(lines(title, caption, series, axes, **axes_of))
     return plots
 
 
@@ -199,6 +222,9 @@ def _mean(values: Sequence[float | None]) -> float:
 
 # --- The labels that gain and lose most from one method to another, as tables and figures.
 
+LEAST_POINTS = 10
+"""Test points of a label without which its gain is chance."""
+
 N_SHOWN = 6
 """Number of gaining labels shown, and of losing labels."""
 
@@ -244,6 +270,7 @@ def changes(base: Result, other: Result, most: int = N_SHOWN) -> list[Change]:
         for label, points, a, b in zip(
             first["ids"], first["points"], first["hits"], second["hits"], strict=True
         )
+        if points >= LEAST_POINTS
     ]  # fmt: skip
     found.sort(key=lambda one: (-one.difference, one.label))
     gains = [one for one in found[:most] if one.difference > 0]

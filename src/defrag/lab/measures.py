@@ -6,6 +6,7 @@ Called by ``runs.attempt``, in the process of a run or in that of the demonstrat
 from __future__ import annotations
 
 import math
+import pickle
 import tempfile
 import time
 from contextlib import contextmanager
@@ -24,7 +25,10 @@ from defrag.specs import build
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from defrag.io import Split
+    from defrag.typing import Csr
 
 
 K = (1, 3, 5)
@@ -46,12 +50,16 @@ def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any],
         return _run_peer(job, train, test)
     model = build(job["estimator"])
     seeded = {"random_state": job["seed"], "n_jobs": job["n_jobs"]}
-    bars = {name: 1 for name in model.get_params() if name.split("__")[-1] == "verbose"}
-    model.set_params(**seeded, **bars)
-    clustering = registry.find(job["estimator"]["kind"]).role == "clustering"
+    foreign = ":" in job["estimator"]["kind"]
+    known = model.get_params() if hasattr(model, "get_params") else {}
+    bars = {name: 1 for name in known if name.split("__")[-1] == "verbose"}
+    given = {name: value for name, value in {**seeded, **bars}.items() if name in known}
+    if given:
+        model.set_params(**given)
+    clustering = not foreign and registry.find(job["estimator"]["kind"]).role == "clustering"
     with _clock_of_groups(model) as group_seconds:
-        training, model = _timed(model.fit, train.X, train.Y)
-    act = model.transform if clustering else lambda X: model.predict_topk(X, max(K))
+        training, _ = _timed(model.fit, train.X, train.Y)
+    act = model.transform if clustering else lambda X: ranking_of(model, X, max(K))
     prediction, found = _timed(act, test.X)
     result: dict[str, Any] = {
         "training": training,
@@ -73,6 +81,28 @@ def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any],
     return result, model, found
 
 
+def measure(labels: Any, train: Split, test: Split) -> dict[str, Any]:
+    """Return the fields of a record that are measured on ranked labels of the test points."""
+    return {
+        "metrics": _ranking(labels, train, test),
+        "rare": _rare(labels, train, test),
+        "labels": _hits(labels, test),
+    }
+
+
+def top_labels(scores: Csr, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the best columns of each row of a sparse matrix, padded with -1, and their values."""
+    rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+    order = np.lexsort((scores.indices, -scores.data, rows))
+    places = np.arange(len(rows)) - np.repeat(scores.indptr[:-1], np.diff(scores.indptr))
+    kept = places < k
+    labels = np.full((scores.shape[0], k), -1, dtype=np.int32)
+    values = np.zeros(labels.shape)
+    labels[rows[kept], places[kept]] = scores.indices[order][kept]
+    values[rows[kept], places[kept]] = scores.data[order][kept]
+    return labels, values
+
+
 def _run_peer(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
     """Do the same with another program, whose model is not returned."""
     name, groups = job["estimator"]["kind"], job["estimator"]["parameters"]["groups"]
@@ -90,8 +120,31 @@ def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[dict[str, float],
     return {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}, result
 
 
+def ranking_of(model: Any, X: Any, k: int) -> tuple[Any, Any]:
+    """Return the best labels of each row and their scores, of any classifier.
+
+    Without ``predict_topk``, they are read from ``decision_function``, ``predict_proba`` or
+    ``predict``, which must have one column per label.
+    """
+    if hasattr(model, "predict_topk"):
+        labels, scores = model.predict_topk(X, k)
+        return np.asarray(labels), np.asarray(scores)
+    names = ("decision_function", "predict_proba", "predict")
+    found: Any = getattr(model, next(name for name in names if hasattr(model, name)))(X)
+    if isinstance(found, list):  # of scikit-learn: the classes of each label
+        found = np.column_stack([one[:, -1] if one.shape[1] > 1 else one[:, 0] for one in found])
+    found = found.toarray() if hasattr(found, "toarray") else found
+    dense = np.asarray(found, dtype=np.float64)
+    if dense.ndim != 2:
+        raise ValueError(f"the classifier must score every label, got an array of {dense.shape}")
+    labels = np.argsort(-dense, axis=1, kind="stable")[:, :k]
+    return labels.astype(np.int32), np.take_along_axis(dense, labels, axis=1)
+
+
 def _size(model: Any) -> int:
-    """Return the bytes of the model file."""
+    """Return the bytes of the model file, or of the pickled model of another package."""
+    if not hasattr(model, "save"):
+        return len(pickle.dumps(model))
     with tempfile.TemporaryDirectory(prefix="defrag-") as folder:
         path = Path(folder) / "model.safetensors"
         model.save(path)

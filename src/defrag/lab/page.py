@@ -6,10 +6,15 @@ A table is shown as Markdown, HTML, JSON or on a terminal; a page has text, tabl
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
+
+from defrag.lab.records import difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -129,12 +134,16 @@ class Table:
         Methods, in order.
     noun : str, default="method"
         Heading of the first column.
+    clear : bool, default=False
+        Whether only that is best which is better than all others by more than two standard errors
+        of the difference over the same seeds.
     """
 
     title: str
     columns: Sequence[Column]
     rows: Sequence[Row]
     noun: str = "method"
+    clear: bool = False
 
     def cell(self, row: Row, column: Column) -> str:
         """Return a number and its deviation as text; empty if there is none."""
@@ -154,7 +163,45 @@ class Table:
         if column.best is None or len(shown) < 2:
             return set()
         wanted = max(shown.values()) if column.best == "most" else min(shown.values())
-        return {place for place, value in shown.items() if value == wanted}
+        found = {place for place, value in shown.items() if value == wanted}
+        if not self.clear:
+            return found
+        return found if all(map(partial(self._is_beyond, column, min(found)), shown)) else set()
+
+    def _is_beyond(self, column: Column, best: int, other: int) -> bool:
+        """Return whether a row is better than another by more than two standard errors."""
+        if best == other:
+            return True
+        gap = difference(*(self.rows[place].values[column.key] for place in (best, other)))
+        return gap is not None and gap.deviation is not None and abs(gap.mean) > 2 * gap.deviation
+
+    def to_csv(self) -> str:
+        """Return means, deviations and numbers of runs of all numbers, shown or not."""
+        file = io.StringIO()
+        keys = list(dict.fromkeys(key for row in self.rows for key in row.values))
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([self.noun, "runs", *keys, *(f"{key} deviation" for key in keys)])
+        for row, one in zip(self.rows, self.to_json(), strict=True):
+            numbers = [[part.get(key) for key in keys] for part in (one["mean"], one["deviation"])]
+            writer.writerow([row.name, one["runs"], *numbers[0], *numbers[1]])
+        return file.getvalue()
+
+    def to_latex(self) -> str:
+        """Return the table for the package booktabs; the best numbers are bold."""
+        lines = [
+            f"\\begin{{tabular}}{{l{'r' * len(self.columns)}}}", "\\toprule",
+            " & ".join(_latex(one) for one in (self.noun, *(c.title for c in self.columns)))
+            + r" \\", "\\midrule",
+        ]  # fmt: skip
+        best = {column.key: self.best(column) for column in self.columns}
+        for place, row in enumerate(self.rows):
+            cells = [
+                _latex(self.cell(row, column)).replace("±", r"$\pm$") for column in self.columns
+            ]
+            bold = [f"\\textbf{{{cell}}}" if place in best[column.key] else cell
+                    for cell, column in zip(cells, self.columns, strict=True)]  # fmt: skip
+            lines.append(" & ".join([_latex(row.name), *bold]) + r" \\")
+        return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
 
     @property
     def has_best(self) -> bool:
@@ -260,7 +307,16 @@ class Table:
         ]
 
 
-def table_of(title: str, results: Iterable[Result], columns: Sequence[str]) -> Table:
+_LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}"})
+
+
+def _latex(text: str) -> str:
+    return text.translate(_LATEX)
+
+
+def table_of(
+    title: str, results: Iterable[Result], columns: Sequence[str], *, clear: bool = False
+) -> Table:
     """Return the table of some results.
 
     Parameters
@@ -277,7 +333,7 @@ def table_of(title: str, results: Iterable[Result], columns: Sequence[str]) -> T
         numbers = result.statistics
         note = None if numbers else "failed: " + "; ".join(result.errors)
         rows.append(Row(result.method, numbers, note))
-    return Table(title, [COLUMNS[key] for key in columns], rows)
+    return Table(title, [COLUMNS[key] for key in columns], rows, clear=clear)
 
 
 def _cells(texts: list[str]) -> list[str]:
@@ -357,7 +413,8 @@ class Section:
         for block in self.blocks:
             parts.append(block.to_html())
             if isinstance(block, Table):
-                best = ["★ best of our own numbers in a column."] if block.has_best else []
+                beyond = ", by more than two standard errors" if block.clear else ""
+                best = [f"★ best of our own numbers in a column{beyond}."] * block.has_best
                 parts.append(_list([*best, *block.legend]))
         if self.plots:
             parts.append(f'<div class="figures">{"".join(p.to_html() for p in self.plots)}</div>')

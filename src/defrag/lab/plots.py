@@ -99,11 +99,12 @@ def lines(
     *,
     log_x: bool = False,
     joined: bool = True,
+    least_span: float = 0.0,
 ) -> Plot:
     """Return lines through points; a series of one point is a marker.
 
     At most eight series have distinct colours, markers and styles. ``axis_labels`` are those of the
-    horizontal and the vertical axis.
+    horizontal and the vertical axis, which has a range of at least ``least_span``.
     """
 
     def draw(axes: Any) -> None:
@@ -120,6 +121,9 @@ def lines(
             axes.margins(x=0.2, y=0.12)  # room for point labels at the right edge
         if log_x:
             _log_axis(axes)
+        low, high = axes.get_ylim()
+        missing = max(0.0, least_span - (high - low)) / 2  # a small range would look large
+        axes.set_ylim(low - missing, high + missing)
         _move_apart(notes)
         axes.set_xlabel(axis_labels[0])
         axes.set_ylabel(axis_labels[1])

@@ -224,11 +224,34 @@ class Statistic:
         The standard deviation of a single run (n - 1 in the denominator); None for one run.
     n : int
         Number of runs.
+    values : tuple of float
+        The number of each run, in the order of the seeds.
     """
 
     mean: float
     deviation: float | None
     n: int
+    values: tuple[float, ...] = ()
+
+
+def difference(one: Statistic, other: Statistic) -> Statistic | None:
+    """Return the mean difference of two methods over the same seeds, and its standard error.
+
+    What has a single run, such as a file of predictions, is the same with every seed. None without
+    the runs of both, an error of None after a single seed of both.
+
+    Examples
+    --------
+    >>> difference(Statistic(2, 0.1, 3, (1, 2, 3)), Statistic(1, 0.2, 3, (0, 1, 2)))
+    Statistic(mean=1.0, deviation=0.0, n=3, values=(1, 1, 1))
+    """
+    n = max(len(one.values), len(other.values))
+    first, second = (a * n if len(a) == 1 else a for a in (one.values, other.values))
+    if len(first) != len(second) or not first:
+        return None
+    pairs = tuple(a - b for a, b in zip(first, second, strict=True))
+    error = statistics.stdev(pairs) / n**0.5 if n > 1 else None
+    return Statistic(statistics.fmean(pairs), error, n, pairs)
 
 
 def values_of(record: Record) -> dict[str, float]:
@@ -240,6 +263,8 @@ def values_of(record: Record) -> dict[str, float]:
     """
     if record["status"] != "done":
         return {}
+    if "training" not in record:  # predictions of another program
+        return {name: float(one) for name, one in record["metrics"].items() if one is not None}
     training, prediction = record["training"], record["prediction"]
     groups = record.get("groups") or {}
     values = {
@@ -273,7 +298,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Statistic]:
     for name in names:
         numbers = [row[name] for row in rows]
         deviation = statistics.stdev(numbers) if len(numbers) > 1 else None
-        result[name] = Statistic(statistics.fmean(numbers), deviation, len(numbers))
+        result[name] = Statistic(statistics.fmean(numbers), deviation, len(numbers), tuple(numbers))
     return result
 
 

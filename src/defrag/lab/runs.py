@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 from defrag._progress import logger, progress_pulse
 from defrag.lab.corpus import Corpus, read_shared
-from defrag.lab.measures import run
-from defrag.lab.records import machine, versions
+from defrag.lab.measures import K, measure, run, top_labels
+from defrag.lab.records import Result, machine, versions
+from defrag.metrics import Truth, align
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from defrag.io import Split
     from defrag.lab.records import Job, Record, Store
+    from defrag.metrics import Predictions
 
 
 # --- An attempt at a run: its result, or the error that ended it, as part of a record.
@@ -62,6 +64,26 @@ def attempt(job: dict[str, Any], train: Split, test: Split) -> Attempt:
         if isinstance(error, OSError) and error.errno in _NO_SPACE:
             result["passing"] = True
     return {**result, "versions": versions(), "machine": machine()}, model, found
+
+
+def predicted(
+    name: str, found: Predictions, corpus: Corpus, label_names: Sequence[str] | None = None
+) -> Result:
+    """Return what the predictions of another program are worth, as the result of a method.
+
+    The arguments are the name of the program, what it predicted for the test points, the corpus,
+    and the names of its labels.
+    """
+    train, test = corpus.train, corpus.test
+    truth = Truth(f"the test points of {corpus.facts.name}", test.Y)
+    scores = align(found, truth, None, label_names).scores
+    labels, _ = top_labels(scores, max(K))
+    measured = measure(labels, train, test)
+    record = {"method": name, "data": corpus.facts.to_json(), "seed": 0, "n_jobs": 1,
+              "estimator": {"kind": "predictions", "parameters": {"file": found.name}},
+              "status": "done", **measured, "versions": versions(), "machine": machine(),
+              "finished": now()}  # fmt: skip
+    return Result(name, corpus.facts.name, [record])
 
 
 def now() -> str:

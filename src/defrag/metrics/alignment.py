@@ -16,6 +16,8 @@ from scipy import sparse
 from defrag._progress import escaped, progress_pulse
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io.files import display_name, open_input
+from defrag.io.formats import data_form
+from defrag.io.npz import parse_npz
 from defrag.io.predictions import parse_named_predictions, parse_predictions, prediction_form
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ class Aligned(NamedTuple):
 def read_any_predictions(
     path: str, *, strict: bool = False, allow_truncated: bool = False
 ) -> Predictions:
-    """Read predictions with ids, with names or as JSON lines, as ``defrag predict`` writes them.
+    """Read predictions with ids, with names, as JSON lines, or as a sparse matrix of scipy.
 
     Parameters
     ----------
@@ -104,6 +106,8 @@ def read_any_predictions(
     """
     name = display_name(path)
     with progress_pulse(f"reading {escaped(name)}"), open_input(path) as stream:
+        if data_form(stream) == "npz":
+            return Predictions(name, parse_npz(stream)[0], [])
         form = prediction_form(stream)
         if form == "ids":
             matrix = parse_predictions(stream, strict=strict, allow_truncated=allow_truncated)
