@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from defrag import Focused
-from defrag.annif.settings import build_classifier, unknown_settings
+from defrag.annif.settings import build_classifier, tunable, unknown_settings
 from defrag.baselines import Parabel
 
 
@@ -51,3 +51,20 @@ def test_unknown_settings_are_named():
         "max_depth",
         "n_tree",
     ]
+
+
+def test_language_chooses_features_unless_settings_do():
+    for language in ("fi", "de-AT"):
+        assert build_classifier({"language": language}, n_jobs=1).vectorizer.characters == 5
+    for language in ("en", "fr"):  # a trial decides
+        assert build_classifier({"language": language}, n_jobs=1).vectorizer is None
+    assert build_classifier({"language": "fi"}, n_jobs=1).base.base.n_trees == 3
+    assert build_classifier({"language": "fi", "n_trees": "2"}, n_jobs=1).base.base.n_trees == 2
+    given = build_classifier({"language": "fi", "min_df": "3"}, n_jobs=1).vectorizer
+    assert (given.characters, given.ngrams) == (None, 2)
+
+
+def test_settings_that_can_be_tried_are_those_of_the_classifier():
+    assert tunable({}) == {"characters", "n_trees", "C"}
+    assert tunable({"classifier": "dismec"}) == {"characters", "C"}
+    assert tunable({"classifier": "craftml"}) == {"characters", "n_trees"}

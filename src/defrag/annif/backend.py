@@ -6,12 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from annif.backend.backend import AnnifBackend
+from annif.backend.hyperopt import (
+    AnnifHyperoptBackend,
+    HPObjective,
+    HPRecommendation,
+    HyperparameterOptimizer,
+)
+from annif.eval import EvaluationBatch
 from annif.exception import ConfigurationException, NotInitializedException, NotSupportedException
 from annif.suggestion import SuggestionBatch
 from scipy import sparse
 
-from defrag.annif.settings import build_classifier, unknown_settings
+from defrag.annif.settings import build_classifier, tunable, unknown_settings
 from defrag.persistence import load
 from defrag.thesaurus import Thesaurus
 
@@ -24,7 +30,70 @@ if TYPE_CHECKING:
     from defrag.typing import Csr
 
 
-class DefragBackend(AnnifBackend):
+class Trial(HPObjective):
+    """Settings, tried by training on some of the documents and evaluating on the others."""
+
+    @classmethod
+    def objective(cls, trial: Any, args: dict[str, Any]) -> float:
+        """Return the metric of some settings."""
+        settings, known = dict(args["settings"]), tunable(args["settings"])
+        settings["characters"] = trial.suggest_categorical("characters", ["none", "4", "5"])
+        if "n_trees" in known:
+            settings["n_trees"] = str(trial.suggest_int("n_trees", 1, 3))
+        if "C" in known:
+            settings["C"] = str(trial.suggest_float("C", 0.3, 3.0, log=True))
+        model = build_classifier(settings, n_jobs=1).fit(*args["train"])
+        ids, (texts, gold) = active_ids(model, args["subjects"]), args["held_out"]
+        found = suggestions(model, texts, ids, int(settings["limit"]), len(args["subjects"]))
+        batch = EvaluationBatch(args["subjects"])
+        batch.evaluate_many(found, gold)
+        return float(batch.results(metrics=[args["metric"]])[args["metric"]])
+
+
+class Optimizer(HyperparameterOptimizer):
+    """Optimizer of ``annif hyperopt``; every fifth document is held out."""
+
+    def __init__(self, backend: DefragBackend, corpus: DocumentCorpus, metric: str) -> None:
+        super().__init__(backend, corpus, metric, Trial)
+
+    def _prepare(self, n_jobs: int = 1) -> dict[str, Any]:  # noqa: ARG002 - a trial has one thread
+        subjects = self._backend.project.subjects
+        known = [(one.text, one.subject_set) for one in self._corpus.documents if one.subject_set]
+        held = [pair for place, pair in enumerate(known) if place % 5 == 4]
+        train = [pair for place, pair in enumerate(known) if place % 5 != 4]
+        labels = [[subjects[number].uri for number in found] for _, found in train]
+        return {
+            "settings": self._backend.params, "subjects": subjects, "metric": self._metric,
+            "train": ([text for text, _ in train], labels),
+            "held_out": ([text for text, _ in held], [found for _, found in held]),
+        }  # fmt: skip
+
+    def _postprocess(self, study: Any) -> HPRecommendation:
+        lines = [f"{name}={value}" for name, value in study.best_params.items()]
+        return HPRecommendation(lines=lines, score=study.best_value)
+
+
+def active_ids(model: TextClassifier, subjects: Any) -> dict[str, int]:
+    """Return the numbers of the labels of a model that the vocabulary still has."""
+    active = {subject.uri: number for number, subject in subjects.active}
+    return {uri: active[uri] for uri in model.classes_ if uri in active}
+
+
+def suggestions(
+    model: TextClassifier, texts: list[str], ids: dict[str, int], limit: int, n_subjects: int
+) -> SuggestionBatch:
+    """Return the best subjects of texts in the form of Annif."""
+    names, scores = model.predict_topk(texts, k=max(1, limit))
+    found = np.array([ids.get(uri, -1) for uri in names.ravel().tolist()]).reshape(names.shape)
+    rows, places = np.nonzero((found >= 0) & (scores > 0))
+    values = np.minimum(scores[rows, places], np.float32(1.0))
+    array: Csr = sparse.csr_array(
+        (values, (rows, found[rows, places])), shape=(len(texts), n_subjects)
+    )
+    return SuggestionBatch(array)
+
+
+class DefragBackend(AnnifHyperoptBackend):
     """Annif backend for classifiers of this library.
 
     The classifier splits texts into words or characters itself: a project needs no analyzer. The
@@ -65,8 +134,7 @@ class DefragBackend(AnnifBackend):
 
     def _use(self, model: TextClassifier) -> TextClassifier:
         # Subjects removed from the vocabulary since training are not suggested.
-        active = {subject.uri: number for number, subject in self.project.subjects.active}
-        self._ids = {uri: active[uri] for uri in model.classes_ if uri in active}
+        self._ids = active_ids(model, self.project.subjects)
         self._model = model
         return model
 
@@ -92,16 +160,14 @@ class DefragBackend(AnnifBackend):
         self._use(model)
 
     def _suggest_batch(self, documents: list[Document], params: dict[str, Any]) -> SuggestionBatch:
-        limit = max(1, int(params["limit"]))
-        names, scores = self.model.predict_topk([one.text for one in documents], k=limit)
-        ids = np.array([self._ids.get(uri, -1) for uri in names.ravel().tolist()]).reshape(
-            names.shape
-        )
-        rows, places = np.nonzero((ids >= 0) & (scores > 0))
-        values = np.minimum(scores[rows, places], np.float32(1.0))
-        shape = (len(documents), len(self.project.subjects))
-        array: Csr = sparse.csr_array((values, (rows, ids[rows, places])), shape=shape)
-        return SuggestionBatch(array)
+        texts, limit = [one.text for one in documents], int(params["limit"])
+        return suggestions(self.model, texts, self._ids, limit, len(self.project.subjects))
+
+    def get_hp_optimizer(self, corpus: DocumentCorpus, metric: str) -> Optimizer:
+        """Return the optimizer of ``annif hyperopt``."""
+        if corpus.is_empty():
+            raise NotSupportedException("cannot try settings of a defrag project without documents")
+        return Optimizer(self, corpus, metric)
 
 
 def _thesaurus(subjects: Iterable[tuple[int, Any]]) -> Thesaurus:
