@@ -467,7 +467,7 @@ class Classifier(ClassifierMixin, Estimator):
             Scores between 0 and 1 of the labels that were found. After ``fit`` with a dense Y,
             the dense array that scikit-learn requires, in which positive values are predicted
             labels: scores minus one half, or for two classes one column, the score of the
-            second class minus that of the first.
+            second class minus that of the first, divided by their sum.
         """
         check_is_fitted(self)
         rule = Int(1, none=True)
@@ -483,7 +483,12 @@ class Classifier(ClassifierMixin, Estimator):
         dense = scores.toarray()
         if self.multilabel_:
             return dense - np.float32(_DEFAULT_THRESHOLD)
-        return dense[:, 1] - dense[:, 0] if self.n_labels_ == 2 else dense
+        if self.n_labels_ != 2:
+            return dense
+        # Divided by their sum, so that points are in the order of predict_proba.
+        first, second = dense.T.astype(np.float64)
+        total = first + second
+        return np.where(total > 0, (second - first) / np.where(total > 0, total, 1), 0.0)
 
     @on_snapshot
     def predict(self, X: MatrixLike, *, threshold: float | None = None) -> Any:
