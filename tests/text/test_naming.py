@@ -221,6 +221,18 @@ def test_ranker_is_kept_only_where_it_is_better(noise, use):
     assert few == (None, "few texts")
 
 
+def test_later_labels_are_not_certain_if_all_labels_had_texts():
+    known = set().union(*LABELS)
+    names = Thesaurus.of({"id": one, "name": THESAURUS.name(one)} for one in known)
+    model = TextClassifier(random_state=0).fit(TEXTS, LABELS, thesaurus=names)
+    assert model.naming_.use == "added"
+    model.add_labels(Thesaurus.of({"id": f"new{i}", "name": f"noise{i}"} for i in range(300)))
+    found, scores = model.predict_topk(TEXTS[:300], k=4)
+    new = np.vectorize(lambda label: label.startswith("new"))(found)
+    assert not new[:, 0].any()
+    assert scores[new].max() < 0.1
+
+
 def test_names_of_labels_with_points_are_training_points(model):
     number = {label: place for place, label in enumerate(model.classes_)}
     X = model.vectorizer_.transform(TEXTS)
