@@ -655,15 +655,14 @@ class TextClassifier(ClassifierMixin, Estimator):
         scores : ndarray of float32, of the same shape
             Their scores between 0 and 1.
         """
-        labels, scores = self._predict_ids(texts, k, self._usable(allow, deny))
+        labels, scores = self._rank_texts(texts, k, self._usable(allow, deny))
         names = self.classes_[labels].astype(object, copy=False)
         missing = labels < 0
         if np.count_nonzero(missing):  # for a single text faster than any()
             names[missing] = ""
         return names, scores
 
-    @on_snapshot
-    def _predict_ids(
+    def _rank_texts(
         self, texts: Sequence[str], k: int = 5, usable: NDArray[np.bool_] | None = None
     ) -> tuple[Ids, Floats]:
         """Return the best labels of each text as places in ``classes_``.
@@ -690,6 +689,8 @@ class TextClassifier(ClassifierMixin, Estimator):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
         labels, scores, _ = self._best(check_texts(texts), int(k), usable)
         return labels, scores
+
+    _predict_ids = on_snapshot(_rank_texts)
 
     def _best(
         self, texts: list[str], k: int, usable: NDArray[np.bool_] | None = None

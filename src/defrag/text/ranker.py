@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from defrag.imputation import solve_small
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -282,6 +280,8 @@ def _newton_step(
         curved = curvature * one
         for j in range(i + 1):
             hessian[i, j] = hessian[j, i] = hessian[i, j] + float((curved * columns[j]).sum())
+    from defrag.imputation import solve_small  # noqa: PLC0415 - not for predictions
+
     return solve_small(hessian, gradient)
 
 
