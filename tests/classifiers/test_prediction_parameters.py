@@ -92,15 +92,15 @@ def test_predict_searches_a_beam_however_many_classes_there_are(n_classes, monke
     X, classes = _classes(n_classes)
     X = sparse.csr_array(sparse.vstack([X] * 3))
     model = Parabel(2, max_leaf_size=4, random_state=0).fit(X, np.tile(classes, 3))
-    asked, search = [], _native.beam_search
+    asked, search = [], _native.search_trees
 
-    def watch(*arguments, **options):
-        asked.append((options["k"], options["beam_size"]))
-        return search(*arguments, **options)
+    def watch(members, *arguments, **options):
+        asked.append((len(members), options["k"], options["beam_size"]))
+        return search(members, *arguments, **options)
 
-    monkeypatch.setattr(_native, "beam_search", watch)
+    monkeypatch.setattr(_native, "search_trees", watch)
     assert len(model.predict(X[:50])) == 50
-    assert asked == [(model._labels_per_member, model.beam_size)] * 2
+    assert asked == [(2, 1, model.beam_size)]
 
 
 def test_scores_of_all_labels_take_time_in_proportion():

@@ -128,6 +128,6 @@ def test_page_is_complete_without_scripts(browser, report):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report)
-    assert page.locator("tbody tr").count() == 7
+    assert page.locator("tbody tr").count() == 3 + 1 + 3 + 1
     assert page.locator("th button").count() == 0
     context.close()

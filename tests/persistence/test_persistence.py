@@ -253,8 +253,15 @@ def test_stored_models_resave_to_same_arrays(tmp_path, path):
     load(path).save(tmp_path / "a", **options)
     found, wanted = read_model_file(tmp_path / "a"), read_model_file(path)
     assert found[0] == wanted[0]
-    assert {
-        name: (array.dtype, array.shape, array.tobytes()) for name, array in found[1].items()
-    } == {name: (array.dtype, array.shape, array.tobytes()) for name, array in wanted[1].items()}
+    if path.stem == "label_tree-int8":  # trees of int8 take fewer bytes than when it was written
+        load(path).save(tmp_path / "whole")
+        load(tmp_path / "a").save(tmp_path / "b")
+        assert (tmp_path / "b").read_bytes() == (tmp_path / "whole").read_bytes()
+    else:
+        now, then = (
+            {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
+            for _, arrays in (found, wanted)
+        )
+        assert now == then
     load(tmp_path / "a").save(tmp_path / "b", **options)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

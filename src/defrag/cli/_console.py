@@ -80,7 +80,7 @@ def _to_json(value: Any) -> Any:
 
 def _format(value: Any) -> str:
     if isinstance(value, dict):
-        return "  ".join(f"{name} {_format(item)}" for name, item in value.items())
+        return "  ".join(f"{name} {_format(item)}" for name, item in value.items()) or "none"
     if isinstance(value, bool) or value is None:
         return "none" if value is None else str(value)
     if isinstance(value, float):
