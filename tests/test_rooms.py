@@ -46,7 +46,7 @@ with open("docs.jsonl", "w") as file:
 run("train docs.jsonl model.safetensors")
 run("predict model.safetensors docs.jsonl --output predictions.txt")
 assert "sorting" in run("suggest model.safetensors sort").stdout
-assert "P@k" in run("evaluate docs.jsonl predictions.txt --k 1").stdout
+assert "P@k" in run("evaluate docs.jsonl predictions.txt --top-k 1").stdout
 assert "hashing" in run("explain model.safetensors --text hash --label hashing --json").stdout
 assert "text_classifier" in run("info model.safetensors").stdout
 

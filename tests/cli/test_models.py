@@ -128,13 +128,16 @@ REFUSED = {
         "--train-labels changes nothing without --train",
     ),
     "depth of no prediction": (
-        "evaluate train.txt top.txt --k 5,4",
-        "top.txt: no point has more than 3 predictions: --k must be at most that, got 4",
+        "evaluate train.txt top.txt --top-k 5,4",
+        "top.txt: no point has more than 3 predictions: --top-k must be at most that, got 4",
     ),
-    "bad depths": ("evaluate train.txt predictions.txt --k 1,x", "--k must be positive numbers"),
+    "bad depths": (
+        "evaluate train.txt predictions.txt --top-k 1,x",
+        "--top-k must be positive numbers",
+    ),
     "depth of nothing": (
-        "evaluate train.txt predictions.txt --k 0",
-        "--k must be positive numbers",
+        "evaluate train.txt predictions.txt --top-k 0",
+        "--top-k must be positive numbers",
     ),
     "bad constant": (
         "evaluate train.txt predictions.txt --train train.txt --A=-1",
@@ -229,7 +232,7 @@ def test_evaluate_equals_library(data, k, with_train):
     Y = points()[1]
     flags = ("--train", "train.txt", "--A", "0.5", "--B", "0.4") if with_train else ()
     said = json.loads(
-        run_well("evaluate", data[0], "predictions.txt", *data[1:], *flags, "--k", k, "--json")
+        run_well("evaluate", data[0], "predictions.txt", *data[1:], *flags, "--top-k", k, "--json")
     )
     assert ("by_frequency" in said) == with_train
     bins = said.pop("by_frequency", [])

@@ -282,7 +282,7 @@ def test_predict_reads_and_writes_streams(run):
     assert [line.partition(b":")[0] for line in ranked.stdout.split(b"\n")] == [
         b"2 2", b"0", b"1", b"",
     ]  # fmt: skip
-    judged = run("evaluate", "train.txt", "-", "--k", "1", "--json", given=ranked.stdout)
+    judged = run("evaluate", "train.txt", "-", "--top-k", "1", "--json", given=ranked.stdout)
     assert b'"P@1": 100.0' in judged.stdout
     assert judged.returncode == 0
 

@@ -118,14 +118,14 @@ def test_predictions_of_texts_can_be_evaluated(folder):
         assert [np.float32(value) for _, value in pairs] == values.tolist()
     first = json.loads((folder / "p.jsonl").read_text().splitlines()[0])
     assert first["labels"][:3] == names[0].tolist()
-    by_names = json.loads(run_well("evaluate", "docs.jsonl", "p.txt", "--json", "--k", "1,3"))
-    by_json = json.loads(run_well("evaluate", "docs.jsonl", "p.jsonl", "--json", "--k", "1,3"))
+    by_names = json.loads(run_well("evaluate", "docs.jsonl", "p.txt", "--json", "--top-k", "1,3"))
+    by_json = json.loads(run_well("evaluate", "docs.jsonl", "p.jsonl", "--json", "--top-k", "1,3"))
     assert by_names == by_json
     truth = [item["labels"] for item in documents()]
     hits = [row[0] in given for row, given in zip(names, truth, strict=True)]
     assert by_names["P@1"] == pytest.approx(100 * np.mean(hits))
     assert by_names["P@1"] > 90
-    weighted = run_well("evaluate", "docs.jsonl", "p.txt", "--train", "docs.jsonl", "--k", "1")
+    weighted = run_well("evaluate", "docs.jsonl", "p.txt", "--train", "docs.jsonl", "--top-k", "1")
     assert "PSP@k" in weighted
 
 
@@ -146,13 +146,13 @@ def test_unprintable_names_are_compared_escaped(folder):
     run("train", "odd.jsonl", "m.safetensors")
     run_well("predict", "m.safetensors", "odd.jsonl", "--output", "p.txt")
     assert "a\\tb:" in (folder / "p.txt").read_text()
-    values = json.loads(run_well("evaluate", "odd.jsonl", "p.txt", "--k", "1,2", "--json"))
+    values = json.loads(run_well("evaluate", "odd.jsonl", "p.txt", "--top-k", "1,2", "--json"))
     assert values["P@2"] == 100
 
 
 def test_evaluate_warns_if_no_predicted_name_is_label(folder):
     (folder / "p.other").write_text("no such label:0.9\n" * len(documents()))
-    result = run("evaluate", "docs.jsonl", "p.other", "--k", "1", "--json")
+    result = run("evaluate", "docs.jsonl", "p.other", "--top-k", "1", "--json")
     assert json.loads(result.stdout)["P@1"] == 0
     assert result.stderr == "warning: p.other: no predicted name is a label of docs.jsonl\n"
 
@@ -166,7 +166,7 @@ def test_evaluate_compares_names_and_json_with_matrix(folder):
     (folder / "p.ids").write_text("2 2\n0:0.9 1:0.1\n1:0.8\n")
     commands = ["p.ids", "p.json", "p.names --label-names names.txt"]
     found = [
-        json.loads(run_well("evaluate", "train.txt", *c.split(), "--k", "1", "--json"))
+        json.loads(run_well("evaluate", "train.txt", *c.split(), "--top-k", "1", "--json"))
         for c in commands
     ]
     assert found[0] == found[1] == found[2]
@@ -182,7 +182,7 @@ def test_evaluate_compares_names_and_json_with_matrix(folder):
         ("train.txt p.ids --train docs.jsonl", "docs.jsonl: has label names, but train.txt is"),
         ("bare.jsonl p.names", "bare.jsonl:1: has no labels: no 'labels'"),
     ):
-        check_refusal(folder, f"evaluate {command} --k 1", message)
+        check_refusal(folder, f"evaluate {command} --top-k 1", message)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_evaluate_compares_names_and_json_with_matrix(folder):
 )
 def test_broken_predictions_are_refused(folder, content, message):
     (folder / "p").write_text(content)
-    check_refusal(folder, "evaluate docs.jsonl p --k 1", message)
+    check_refusal(folder, "evaluate docs.jsonl p --top-k 1", message)
 
 
 def test_convert_writes_matrix_and_names(folder):
@@ -302,8 +302,8 @@ def test_commands_read_other_formats(folder, source, text_flags):
     run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.txt")
     run_well("predict", "m.safetensors", file, *text_flags.split(), "--output", "same.txt")
     assert (folder / "same.txt").read_text() == (folder / "p.txt").read_text()
-    told = run_well("evaluate", "docs.jsonl", "p.txt", "--json", "--k", "1")
-    assert run_well("evaluate", file, "p.txt", "--json", "--k", "1", *flags) == told
+    told = run_well("evaluate", "docs.jsonl", "p.txt", "--json", "--top-k", "1")
+    assert run_well("evaluate", file, "p.txt", "--json", "--top-k", "1", *flags) == told
     run_well("convert", file, "t.npz", *flags)
     run_well("convert", "docs.jsonl", "u.npz")
     assert (folder / "t.npz").read_bytes() == (folder / "u.npz").read_bytes()

@@ -154,7 +154,7 @@ REFUSED = {
         "threshold: Expected `float`, got `str`: 'x'",
     ),
     "unknown field": ("suggest", {"text": "a", "limit": 3}, 422, "unknown field `limit`"),
-    "no such model": ("suggest", {"text": "a", "model": "x"}, 404, "no model 'x'"),
+    "no such model": ("suggest", {"text": "a", "model": "x"}, 404, "no model 'x': there is texts,"),
     "model as number": (
         "suggest", {"text": "a", "model": 1}, 422,
         "model: Expected `str`, got `int`: 1",
@@ -231,6 +231,7 @@ def test_other_paths_methods_and_types_are_refused(client):
     answer = client.get("/v1/suggest")
     assert answer.status_code == 405
     assert answer.headers["allow"] == "POST"
+    assert answer.json() == {"error": "GET is not allowed: use POST"}
     form = client.post("/v1/suggest", data={"text": "a"})
     assert form.status_code == 415
     assert "application/json" in form.json()["error"]

@@ -39,7 +39,7 @@ HELP = (
     "defrag evaluate docs.jsonl predictions.txt",
     "defrag evaluate test.txt predictions.txt",
     "defrag evaluate test.txt predictions.txt --train train.txt",
-    "defrag evaluate test.txt predictions.txt --train train.txt --A 0.6 --B 2.6 --k 1,5,10",
+    "defrag evaluate test.txt predictions.txt --train train.txt --A 0.6 --B 2.6 --top-k 1,5,10",
     "defrag predict model.safetensors test.txt | defrag evaluate test.txt - --json",
 )
 
@@ -63,7 +63,7 @@ def evaluate(
         typer.Option(metavar="FILE", help="Label file of --train, if it has features only."),
     ] = None,
     k: Annotated[
-        str, typer.Option("--k", help="Numbers of labels per point, separated by commas.")
+        str, typer.Option("--top-k", help="Numbers of labels per point, separated by commas.")
     ] = "1,3,5",
     a: Annotated[
         float | None,
@@ -141,7 +141,7 @@ def evaluate(
 def _depths(text: str) -> list[int]:
     words = text.split(",")
     if not all(word.strip().isdecimal() and int(word) > 0 for word in words):
-        raise ValueError(f"--k must be positive numbers separated by commas, got {text!r}")
+        raise ValueError(f"--top-k must be positive numbers separated by commas, got {text!r}")
     return sorted({int(word) for word in words})
 
 
@@ -154,7 +154,7 @@ def _check_depths(predictions: str, scores: Csr, depths: list[int]) -> list[int]
     name = display_name(predictions)
     message = f"{name}: no point has more than {most} predictions"
     if not reached:
-        raise ValueError(f"{message}: --k must be at most that, got {min(depths)}")
+        raise ValueError(f"{message}: --top-k must be at most that, got {min(depths)}")
     cut = ", ".join(str(depth) for depth in depths if depth not in reached)
     warnings.warn(f"{message}: left out k = {cut}", FormatWarning, stacklevel=2)
     return reached

@@ -129,7 +129,8 @@ class Service:
         if not isinstance(name, str):
             return next(iter(self.models.values()))
         if name not in self.models:
-            raise RequestError(404, f"no model {name!r:.60}")
+            known = ", ".join(list(self.models)[:10])
+            raise RequestError(404, f"no model {name!r:.60}: there is {known}")
         return self.models[name]
 
     def check_host(self, scope: Scope) -> None:
@@ -419,9 +420,13 @@ async def _refused(request: Request, error: Any) -> Response:  # noqa: ARG001 - 
     return _problem(error.status, error.message)
 
 
-async def _not_found(request: Request, error: Any) -> Response:  # noqa: ARG001 - a handler's signature
-    response = _problem(error.status_code, error.detail)
-    response.headers.update(error.headers or {})
+async def _not_found(request: Request, error: Any) -> Response:
+    headers = error.headers or {}
+    detail = error.detail
+    if "Allow" in headers:
+        detail = f"{request.method} is not allowed: use {headers['Allow']}"
+    response = _problem(error.status_code, detail)
+    response.headers.update(headers)
     return response
 
 
