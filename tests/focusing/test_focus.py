@@ -105,6 +105,16 @@ def test_without_repetition_redundancy_is_one(X):
     assert redundancy(sparse.csr_array(X.astype(np.float32)), 0) == 1.0
 
 
+def test_factors_are_powers_of_relative_importance():
+    X, Y = make_data()
+    X.data[X.indices == 39] = 0  # a feature that never occurs
+    focus = Focus(None, power=2.0, random_state=0).fit(X, Y)
+    importance = focus.importance_.astype(float)
+    assert importance[39] == 0
+    relative = np.maximum(importance / np.median(importance[importance > 0]), 1e-3)
+    np.testing.assert_allclose(focus.factor_, relative**2, rtol=1e-5)
+
+
 def test_power_zero_leaves_values():
     X, Y = make_data()
     rows = Focus(None, power=0.0, random_state=0).fit(X, Y).transform(X)

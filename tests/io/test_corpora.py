@@ -232,7 +232,7 @@ def test_folders_of_annif_are_read(tmp_path):
         ("a", "x\n", {"form": "pecos"}, r"a:1: expected labels<TAB>text, got no tab"),
         ("a", "0,x\ty\n", {"form": "pecos"}, r"a:1: expected numbers of labels, got 'x'"),
         ("a", "0::x\ty\n", {"form": "pecos"}, r"a:1: expected numbers of labels, got '0::x'"),
-        ("a", "5\ty\n", {"form": "pecos", "label_names": ["p"]}, r"a:1: label 5, but there are 1"),
+        ("a", "1\ty\n", {"form": "pecos", "label_names": ["p"]}, r"a:1: label 1, but there are 1"),
         ("a", "9" * 5000 + "\ty\n", {"form": "pecos", "label_names": ["p"]}, r"a:1: label 999"),
         ("a", "1\ta\n", {"form": "libmultilabel"}, r"a:1: expected id<TAB>labels<TAB>text, got 2"),
         ("a", b"\xff\n", {"form": "lines"}, r"a:1: invalid UTF-8 at byte 0 of the line"),
@@ -242,6 +242,16 @@ def test_broken_files_are_refused(tmp_path, name, content, options, message):
     with pytest.raises(FormatError, match=message) as error:
         read_texts(write(tmp_path / name, content), **options)
     assert str(error.value).isprintable()
+
+
+def test_ends_of_blocks_change_nothing(tmp_path, monkeypatch):
+    """Neither the form that the first bytes show, nor the marks at the beginning of lines."""
+    lines = [f"{'text ' * 800}\t<u{i}>" for i in range(90)]
+    found = read_texts(write(tmp_path / "a.tsv", "\n".join(lines)))
+    assert found.labels == [[f"u{i}"] for i in range(90)]
+    monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", 8)
+    path = write(tmp_path / "a.txt", "\ufeffone two\n\ufeffthree\n")
+    assert read_texts(path, form="lines").texts == ["one two", "\ufeffthree"]
 
 
 def test_separator_none_keeps_whole_name(tmp_path):

@@ -100,6 +100,8 @@ def test_properties_of_the_gnd_are_understood(tmp_path: Path) -> None:
         n:4 a g:SubjectHeadingSensoStricto ; g:preferredNameForTheSubjectHeading "Pumpe" ;
           g:variantNameForTheSubjectHeading "Pumpen" ; g:broaderTermGeneral n:5 ;
           g:gndIdentifier "4" ; g:relatedTerm n:9 .
+        n:6 a <http://www.w3.org/2004/02/skos/core#Collection> ;
+          g:preferredNameForTheSubjectHeading "no concept" .
         n:5 g:preferredNameForTheSubjectHeading "Maschine" .""")
     assert Thesaurus.read(path, language="de") == Thesaurus.of([
         {"id": "https://d-nb.info/gnd/4", "name": {"de": "Pumpe"}, "notation": "4",
@@ -162,7 +164,7 @@ LAUGHS = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><r>&b;</r>'
         ("a.ttl", f'{PREFIX}:a :b "c"^^ .', r"2: expected a type, got '\.'"),
         ("a.ttl", f"{PREFIX}:a :b \\UFFFFFFFF", r"2: expected Turtle"),
         ("a.ttl", f"{PREFIX}:a :b <\\UFFFFFFFF> .", r"2: no character has the number"),
-        ("a.ttl", f"{PREFIX}:a :b {'[:c ' * 99}", r"2: brackets are nested more than 50 deep"),
+        ("a.ttl", f"{PREFIX}:a :b {'[:c ' * 51}", r"2: brackets are nested more than 50 deep"),
         ("a.ttl", "@prefix :a <b> .", r"1: expected a prefix such as skos:, got ':a'"),
         ("a.ttl", "@base 3 .", r"1: expected <\.\.\.>, got '3'"),
         ("a.ttl", ")", r"1: expected a node, got '\)'"),

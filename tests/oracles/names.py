@@ -89,6 +89,56 @@ def find_names(names, text):
     }
 
 
+def evidence(names, naming, texts, scale):
+    """Return numbers by text and label: log-odds, and logs of texts, rank and labels found."""
+    usual = (naming.hits.sum() + 0.5) / (naming.texts.sum() + 1.0)
+    number = {label: place for place, label in enumerate(names.classes)}
+    gone = set(np.flatnonzero(names.thesaurus.withdrawn).tolist())
+    owners = [
+        -1 if concept in gone else number.get(names.thesaurus.ids[concept], -1)
+        for concept in names.thesaurus.name_concepts.tolist()
+    ]
+    result = {}
+    for row, text in enumerate(texts):
+        best = {}
+        for name in find_names(list(names.names), text):
+            seen, right = scale * naming.texts[name], scale * naming.hits[name]
+            link = (right + 2.0 * usual) / (seen + 2.0)
+            if owners[name] >= 0:
+                best.setdefault(owners[name], []).append((-link, name, seen))
+        ranked = sorted((min(own)[0], label, min(own)[2]) for label, own in best.items())[:50]
+        for place, (link, label, seen) in enumerate(ranked):
+            logit = np.log(-link) - np.log1p(link)
+            result[row, label] = logit, np.log1p(seen), np.log1p(place), np.log1p(len(best))
+    return dict(sorted(result.items()))
+
+
+def candidates(labels, scores, found):
+    """Return the kind and the numbers of each candidate, by text and label."""
+    result = {}
+    ranked = {
+        (row, int(label)): place
+        for row, own in enumerate(labels) for place, label in enumerate(own) if label >= 0
+    }  # fmt: skip
+    new = {
+        (int(r), int(k)): i for i, (r, k) in enumerate(zip(found.rows, found.labels, strict=True))
+    }
+    for row, label in sorted({*ranked, *new}):
+        points = found.points[label]
+        place, at = ranked.get((row, label)), new.get((row, label))
+        numbers = [0.0] * 5
+        if place is not None:
+            score, best = np.clip(np.float64(scores[row, [place, 0]]), 1e-6, [1 - 1e-6, 1.0])
+            log = np.log(score)
+            numbers = [log, log * log, np.log1p(place), score, np.log(best)]
+        seen = np.log1p(points)
+        more = [0.0] * len(found.numbers) if at is None else found.numbers[:, at].tolist()
+        numbers += [seen, seen**2, seen * numbers[0], *more, more[0] * numbers[0], more[0] * seen]
+        kind = (1 if at is not None else 0) if place is not None else 2 if points > 0 else 3
+        result[row, label] = kind, numbers
+    return result
+
+
 def logistic_gradient(weights, numbers, truth, penalty):
     """Return the gradient of the penalised loss on standardised numbers, by weight."""
     spreads = numbers.std(axis=1)

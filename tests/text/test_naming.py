@@ -15,8 +15,8 @@ from scipy import sparse
 import defrag
 from defrag import TextClassifier, Thesaurus, _native
 from defrag.exceptions import ModelFormatError
-from defrag.text.naming import Naming
-from defrag.text.ranker import Found, Ranker, fit_logistic, learn_ranker
+from defrag.text.naming import LabelNames, NameEvidence, Naming
+from defrag.text.ranker import Found, Ranker, fit_logistic, join_candidates, learn_ranker
 from tests.oracles import names as oracle
 
 if TYPE_CHECKING:
@@ -50,6 +50,67 @@ def test_names_are_found_as_the_oracle_does(names, pieces):
             assert got[name] == pytest.approx([float(value) for value in values], rel=1e-6)
 
 
+def naming_of(names, seed, n_points=3):
+    """Return made-up counts of texts with names, and of those with the label."""
+    rng = np.random.default_rng(seed)
+    texts = rng.integers(0, 6, len(names.names)).astype(np.int32)
+    hits = rng.integers(0, texts + 1).astype(np.int32)
+    points = rng.integers(0, 9, n_points).astype(np.int32)
+    return Naming("no gain", texts, hits, points, np.zeros(0))
+
+
+@pytest.mark.parametrize(("seed", "scale"), [(0, 1.0), (1, 1.25), (2, 0.5)])
+def test_evidence_is_that_of_the_oracle(seed, scale):
+    concepts = [
+        {"id": f"c{i}", "name": f"one{i}", "alternatives": [f"two{i}", f"one{i} two{i}"]}
+        for i in range(60)
+    ]
+    concepts[7]["withdrawn"] = True
+    names = LabelNames(np.array([f"c{i}" for i in range(58)], object), Thesaurus.of(concepts))
+    naming = naming_of(names, seed)
+    rng = np.random.default_rng(seed)
+    words = [f"{kind}{i}" for kind in ("one", "two") for i in range(60)]
+    texts = [" ".join(rng.permutation(words)[:size]) for size in (120, 40, 1, 0)]
+    found = NameEvidence(names, naming, scale).find(texts, n_threads=2)
+    rows = [(int(row), int(label)) for row, label in zip(found.rows, found.labels, strict=True)]
+    expected = oracle.evidence(names, naming, texts, scale)
+    assert rows == list(expected)
+    assert np.bincount(found.rows).max() == 50  # of 57 labels in the first text
+    # Other columns come from the kernel.
+    np.testing.assert_allclose(found.numbers[[0, 2, 9, 10]].T, list(expected.values()))
+    assert found.points.tolist() == [*(scale * naming.points), *[0.0] * 55]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("adds", [False, True])
+def test_candidates_are_ranked_as_by_the_oracle(seed, adds):
+    rng = np.random.default_rng(seed)
+    labels = np.array([rng.permutation(12)[:5] for _ in range(9)])
+    labels[rng.random(labels.shape) < 0.2] = -1
+    scores = -np.sort(-rng.random(labels.shape), axis=1).astype(np.float32)
+    pairs = np.argwhere(rng.random((9, 12)) < 0.4)
+    points = rng.integers(0, 3, 12).astype(float)
+    found = Found(pairs[:, 0], pairs[:, 1], rng.normal(size=(2, len(pairs))), points)
+    joined = join_candidates(labels, scores, found)
+    expected = oracle.candidates(labels, scores, found)
+    assert list(zip(joined.rows.tolist(), joined.labels.tolist(), strict=True)) == list(expected)
+    assert joined.kinds.tolist() == [kind for kind, _ in expected.values()]
+    np.testing.assert_allclose(joined.numbers.T, [numbers for _, numbers in expected.values()])
+    weights = np.zeros((4, 13))
+    weights[:, 0] = [1.0, 2.0, 2.0, 0.0]  # many candidates are equally good
+    ranked, values = Ranker(weights, adds).rank(joined, 9, 7)
+    for row in range(9):
+        own = [(kind, label) for (at, label), (kind, _) in expected.items() if at == row]
+        own = sorted((-weights[kind, 0], label) for kind, label in own if adds or kind < 2)[:7]
+        assert ranked[row].tolist() == [label for _, label in own] + [-1] * (7 - len(own))
+        wanted = [1.0 / (1.0 + np.exp(logit)) for logit, _ in own] + [0.0] * (7 - len(own))
+        np.testing.assert_allclose(values[row], wanted, rtol=1e-6)
+    first = joined.of(np.arange(9) == 0)
+    alone = np.array([1.0, 1.0, 0.0, 0.0])[first.kinds] / (1.0 + np.exp(-1.0))
+    found = [Ranker(weights, adds).shares(first, label)[1] for label in first.labels.tolist()]
+    np.testing.assert_allclose(found, alone)
+
+
 def test_logistic_regression_ends_where_the_gradient_is_zero():
     rng = np.random.default_rng(0)
     numbers = np.vstack([rng.normal(3.0, 2.0, (2, 500)), np.zeros(500)])
@@ -59,6 +120,10 @@ def test_logistic_regression_ends_where_the_gradient_is_zero():
     slope = oracle.logistic_gradient(weights[:3], numbers[:2], truth, 1.0)
     np.testing.assert_allclose(slope, 0.0, atol=0.05)
     assert fit_logistic(numbers, np.zeros(500, dtype=bool))[0] == pytest.approx(-np.log(1001))
+    heavy = np.exp(rng.normal(0.0, 3.0, (2, 300)))  # whole steps of Newton's go too far
+    truth = heavy[0] > np.quantile(heavy[0], 0.99)
+    slope = oracle.logistic_gradient(fit_logistic(heavy, truth), heavy, truth, 1.0)
+    np.testing.assert_allclose(slope, 0.0, atol=0.05)
 
 
 def corpus(seed, n_texts=2600):
@@ -131,6 +196,7 @@ def test_file_and_copy_keep_the_ranker(model, tmp_path: Path):
             {"texts": np.zeros(2, np.int32), "hits": np.zeros(2, np.int32)},
             "counts of the 600 names of the thesaurus, got 2",
         ),
+        ({"texts": np.zeros(600, np.int32), "hits": np.ones(600, np.int32)}, "at most .*texts"),
         ({"points": np.zeros(2, np.int32)}, r"counts of the \d+ labels, got 2"),
     ],
 )

@@ -75,7 +75,15 @@ def test_names_are_found_in_the_asked_language() -> None:
     assert found.name("heat", "en") == "heat pump"
     assert found.name("old", "fr") == "heat engine (pumping)"
     assert found.name("nothing") == "nothing"
+    only = Thesaurus.of([{"id": "a", "name": {"de": "Pumpe"}, "alternatives": {"fr": "pompe"}}])
+    assert only.name("a", "fr") == "Pumpe"  # no alternative name
     assert found.numbers(["pump", "zebra", "heat", ""]).tolist() == [2, -1, 0, -1]
+
+
+def test_successors_are_followed_to_concepts_in_use() -> None:
+    after = {"a": "b", "b": "c", "c": "d", "d": "e", "e": "f", "f": None, "x": "y", "y": "x"}
+    found = Thesaurus.of({"id": one, "name": one, "replaced_by": to} for one, to in after.items())
+    assert found.successors().tolist() == [5, 5, 5, 5, 5, 5, -1, -1]
 
 
 @pytest.mark.parametrize(
