@@ -8,8 +8,6 @@ row without any work; each is the least of the repeats.
     python benchmarks/bench_annif.py /tmp/annif [--repeats 3]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import lzma

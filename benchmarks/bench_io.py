@@ -5,8 +5,6 @@ process of its own; speed is per second of CPU time, the best of three; memory i
 of the process's peak, relative to the arrays that are returned.
 """
 
-from __future__ import annotations
-
 import lzma
 import multiprocessing
 import os

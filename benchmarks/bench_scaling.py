@@ -8,8 +8,6 @@ peak memory is then that of the training.
     python benchmarks/bench_scaling.py [--data NAME] [--shares S ...] [--repeats N]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource
@@ -18,16 +16,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 import common  # noqa: F401 - says where the data sets are
 from defrag import LabelTree, load_dataset
-
-if TYPE_CHECKING:
-    from defrag._native import LabelTreeArrays
+from defrag._native import LabelTreeArrays
 
 PEAK_LIMIT_GB = 2.0
 SPEED_UP = 1.8

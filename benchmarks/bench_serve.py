@@ -7,8 +7,6 @@ Linux only. ``--steady 300`` runs something else: ``wrk`` with 1 to 1,000 connec
 seconds each, on two workers, one of which is killed each time.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -21,17 +19,15 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from defrag import TextClassifier, load_dataset
 from defrag import load as load_model
 from serve_load import K, load, requests_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 N_TEXTS = 2000
 THREADS = 16  # of wrk

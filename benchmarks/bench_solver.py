@@ -4,11 +4,10 @@ The tree is LabelTree's; building it is timed apart, so that this measures the s
 search alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -16,10 +15,6 @@ from scipy import sparse
 from common import precision, unit
 from defrag import LabelTree, _native, load_dataset
 from defrag._native import Instructions, SolverOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 Result = TypeVar("Result")
 

@@ -11,8 +11,6 @@ files, which are no anonymous memory.
     python benchmarks/bench_synthetic.py [--share S] [--slice S] [--mapped] [--jobs N]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import multiprocessing
@@ -21,20 +19,17 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from defrag import DiSMEC, LabelTree, load
 from defrag.classifiers._support import LANES
+from defrag.classifiers.label_tree import TreeClassifier
 from synthetic import power_law
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from defrag.classifiers.label_tree import TreeClassifier
 
 N_POINTS, N_WIDE, PER_ROW, LABELS = 2_000_000, 1_000_000, 40, 3
 MB = 2**20

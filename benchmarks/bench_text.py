@@ -10,8 +10,6 @@ on the validation texts of makupalat.
     python benchmarks/bench_text.py [rows] [labels] [features]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import lzma

@@ -9,20 +9,16 @@ that share nothing train side by side: what they take longer than one alone, no 
     python benchmarks/bench_threads.py [--data NAME] [--methods M ...] [--repeats N]
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import common  # noqa: F401 - says where the data sets are
 from defrag import DiSMEC, Focused, LabelTree, load_dataset
 from defrag.baselines import Parabel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SPEED_UP = 1.85
 METHODS: dict[str, Any] = {

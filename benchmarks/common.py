@@ -1,22 +1,17 @@
 """What every benchmark needs: the data folder, and a fair clock."""
 
-from __future__ import annotations
-
 import math
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from defrag import metrics
 from defrag.classifiers._support import unit_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scipy import sparse
 
 os.environ.setdefault(
     "DEFRAG_DATA", str(Path(__file__).resolve().parent.parent.parent / "shared" / "data")

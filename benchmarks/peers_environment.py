@@ -1,7 +1,5 @@
 """An environment with other programs, which is made if it is not there."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

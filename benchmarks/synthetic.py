@@ -1,7 +1,5 @@
 """Sparse data at any scale whose features fall off like words."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

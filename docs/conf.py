@@ -1,7 +1,5 @@
 """Settings of the manual."""
 
-from __future__ import annotations
-
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path

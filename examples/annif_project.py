@@ -3,8 +3,6 @@
 Annif's own commands do the work; they find the backend because both packages are installed.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

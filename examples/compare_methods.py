@@ -3,8 +3,6 @@
 `defrag compare` does this with the usual metrics and writes a report.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from defrag import Focused, LabelTree, load_dataset

@@ -1,7 +1,5 @@
 """Choose features and number of trees by cross-validation with scikit-learn's own tools."""
 
-from __future__ import annotations
-
 from sklearn.model_selection import GridSearchCV, KFold
 
 from defrag import Focused, LabelTree, TextClassifier, TextVectorizer, load_dataset

@@ -1,7 +1,5 @@
 """Show why a text gets a label, and which words the model associates with the label."""
 
-from __future__ import annotations
-
 from defrag import TextClassifier, load_dataset
 
 model = TextClassifier(random_state=0).fit(*load_dataset("debian").texts("train", 10_000))

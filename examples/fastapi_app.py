@@ -6,8 +6,6 @@
 `defrag serve` has this and more (a page, several models, metrics) without a line of code.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Find words that belong together: group the features of sparse data, as the paper does."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from defrag import Defrag, load_dataset

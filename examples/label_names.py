@@ -1,7 +1,5 @@
 """Give labels names in two languages, find them by name, and follow a change without training."""
 
-from __future__ import annotations
-
 from defrag import TextClassifier, Thesaurus, load_dataset
 
 texts, labels = load_dataset("debian").texts("train", 10_000)

@@ -1,7 +1,5 @@
 """Predict for points that have lost most of their features, with Fiat."""
 
-from __future__ import annotations
-
 from defrag import Fiat, Imputed, LabelTree, load_dataset, metrics
 
 data = load_dataset("debian")

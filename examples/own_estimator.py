@@ -3,20 +3,16 @@
 Inside `registered`, the command line knows it as well: `--classifier sum-of-points`.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from defrag import DiSMEC, Focused, load, load_dataset, metrics
 from defrag.registry import Entry, registered
-
-if TYPE_CHECKING:
-    from defrag.typing import Csr
+from defrag.typing import Csr
 
 
 class SumOfPoints(DiSMEC):

@@ -1,7 +1,5 @@
 """A method of your own and a file of predictions of another program, in one report."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Texts from a Parquet file, suggestions as a data frame and as another Parquet file."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

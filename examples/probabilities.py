@@ -1,7 +1,5 @@
 """Turn scores into probabilities: of the labels with 0.7, seven in ten should be right."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from defrag import LabelTree, load_dataset

@@ -1,7 +1,5 @@
 """Find more rare labels at a loss of precision that you choose: re-rank with Refrag."""
 
-from __future__ import annotations
-
 from defrag import LabelTree, Refrag, load_dataset, metrics
 
 data = load_dataset("debian")

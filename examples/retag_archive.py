@@ -5,8 +5,6 @@
 The archive has one JSON object with a ``text`` per line. `defrag predict` does the same.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import sys

@@ -4,8 +4,6 @@
 weights are learnt anew from all texts.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

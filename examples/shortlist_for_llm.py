@@ -4,8 +4,6 @@ No prompt holds all labels. The best 20 of a cheap model hold most of the true o
 language model only has to choose.
 """
 
-from __future__ import annotations
-
 from defrag import TextClassifier, load_dataset
 
 data = load_dataset("debian")

@@ -1,7 +1,5 @@
 """defrag inside a scikit-learn pipeline: text -> tf-idf -> Focus or Hybrid -> linear classifier."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from collections import Counter

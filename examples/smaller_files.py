@@ -1,7 +1,5 @@
 """Smaller model files: weights of 16 or 8 bits, and fewer weights."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 python suggest_subjects.py ["a text"]
 """
 
-from __future__ import annotations
-
 import sys
 
 from defrag import TextClassifier, load_dataset

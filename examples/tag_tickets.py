@@ -6,8 +6,6 @@ The file has the columns ``text`` and ``labels``; several labels are separated b
 as "CSV" (semicolons, Windows characters) and as "Unicode text" (tabs, UTF-16).
 """
 
-from __future__ import annotations
-
 import csv
 import random
 import sys

@@ -1,7 +1,5 @@
 """One label per text: cross-validation, a grid, calibration and ensembles of scikit-learn."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier, VotingClassifier

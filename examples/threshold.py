@@ -1,7 +1,5 @@
 """Choose the threshold from which 90% of the assigned labels are right, on texts held out."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from defrag import TextClassifier, load_dataset

@@ -4,8 +4,6 @@ A plan divides the training; parts are trained in any order, by a shell loop or 
 a batch system; joined, they are the model that one machine would have trained.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

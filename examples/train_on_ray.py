@@ -3,8 +3,6 @@
 python train_on_ray.py [ADDRESS]        # without an address, a local cluster of two processors
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

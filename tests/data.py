@@ -1,7 +1,5 @@
 """Random data and models that several tests share."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

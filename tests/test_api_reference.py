@@ -1,7 +1,5 @@
 """The API reference of the manual has every public name."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """The map is true: what ARCHITECTURE.md names exists, and the contract has the same steps."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reference of the command line names every verb and every flag."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Docstrings name the parameters that signatures have, in their order."""
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import is_dataclass
 

@@ -1,7 +1,5 @@
 """The examples run and print what they promise, or say which package they need."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import subprocess

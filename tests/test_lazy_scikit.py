@@ -1,7 +1,5 @@
 """Loading and predicting do without scikit-learn; once it is imported, all is as if it had been."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """What is said while the library works: log records, and nothing that is printed."""
 
-from __future__ import annotations
-
 import logging
 import re
 from pathlib import Path

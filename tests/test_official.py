@@ -1,7 +1,5 @@
 """Against the input and output of the official program (the Bibtex fixtures)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """Properties of whole processes: equal bits, forks and memory."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

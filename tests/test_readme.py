@@ -1,7 +1,5 @@
 """Run every command of the README and of docs/command_line.md; their Python runs as doctests."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The table of checks in the manual names files that exist, one row for every check."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

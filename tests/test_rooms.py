@@ -1,7 +1,5 @@
 """The product is complete without the laboratory, the server or the backend for Annif."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Estimators as words and as JSON."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The tutorial from its first line to its last: Python and commands, in one folder."""
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

@@ -1,7 +1,5 @@
 """The tutorial from texts to a page: its commands, and the page that they end with."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import os

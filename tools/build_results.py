@@ -7,8 +7,6 @@ pictures (which require matplotlib). New records come from ``defrag reproduce al
 --results docs/results``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from defrag.lab.plots import NO_PLOTS, can_plot

@@ -6,8 +6,6 @@ It lists what pip installs with the wheel, which ``cyclonedx-py`` reads from an 
 own, and the two header libraries that the compiled module contains, which no tool can see.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -17,8 +17,6 @@ A code point is one of
 Lower case is the simple mapping: one code point, or the code point itself if there is none.
 """
 
-from __future__ import annotations
-
 import sys
 import textwrap
 import unicodedata

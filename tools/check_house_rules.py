@@ -3,8 +3,6 @@
 Each rule is a pattern that must not occur in certain files, with the reason.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -5,8 +5,6 @@ Usage: python tools/check_release.py v0.1.0 [--notes]
 With --notes, print the changelog section of the version.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

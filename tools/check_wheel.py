@@ -5,8 +5,6 @@ Usage: python tools/check_wheel.py dist/*.whl
 Of the given wheels, uses the one that this Python can install.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -5,8 +5,6 @@
 The manual calls :func:`reference` when it is built, so that it is never out of date.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -7,8 +7,6 @@ tokenizer replace them, which split sentences, and so the full stops at the ends
 differently. This affects only backends with an analyzer.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import venv

@@ -10,8 +10,6 @@ in a copy of the repository, one at a time; C++ is compiled again. A change that
 a gap in the tests, or has no effect: then the table has the reason.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

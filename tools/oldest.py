@@ -3,8 +3,6 @@
 Covers build and runtime requirements; test tools are not pinned.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

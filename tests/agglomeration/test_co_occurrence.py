@@ -1,7 +1,5 @@
 """Blocks of features that occur together against the dense computation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

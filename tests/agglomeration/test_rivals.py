@@ -1,7 +1,5 @@
 """The other clusterings of features: contract, invariants, and each against its slow twin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

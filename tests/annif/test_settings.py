@@ -1,7 +1,5 @@
 """Settings of Annif's projects become classifiers."""
 
-from __future__ import annotations
-
 import pytest
 
 from defrag import Focused

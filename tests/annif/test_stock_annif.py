@@ -4,8 +4,6 @@ The environment is made in ``build/annif``, and again when what it is made of ch
 DEFRAG_ANNIF may name another that ``tools/make_annif_environment.py`` has made.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import lzma

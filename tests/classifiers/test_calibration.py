@@ -1,7 +1,5 @@
 """Scores as probabilities."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The contract that every classifier keeps."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hard negatives of LabelTree: the same as training and searching slowly, step by step."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names of labels: forms of lists, scorers, sequences that label ids index."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """LEML: its factors are those of the objective, and its answers those of its factors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

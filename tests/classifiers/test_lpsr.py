@@ -1,7 +1,5 @@
 """LPSR: the labels of a cluster are chosen as promised, and the scorer ranks no others."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

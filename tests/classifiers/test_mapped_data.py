@@ -1,7 +1,5 @@
 """Training on a matrix that is mapped from files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """SLEEC and AnnexML: their steps are those of the slow twins, and neighbours vote."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 

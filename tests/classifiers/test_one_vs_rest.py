@@ -1,7 +1,5 @@
 """One classifier per label: what it learns, and that batches cannot be seen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """What people pass and ask for: data frames, text, thresholds, points without features."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Parameters that prediction reads, set after ``fit``; classes; scores of all labels."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

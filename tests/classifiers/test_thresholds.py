@@ -1,7 +1,5 @@
 """What decides which labels are predicted, and which are candidates for a new ranking."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

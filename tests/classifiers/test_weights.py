@@ -1,7 +1,5 @@
 """Weights of points and of classes: what they do, who takes them, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

@@ -1,7 +1,5 @@
 """The command line as a whole: what it refuses, what it says, how it leaves."""
 
-from __future__ import annotations
-
 import json
 import os
 

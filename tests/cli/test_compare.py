@@ -1,7 +1,5 @@
 """``defrag compare`` on a few points."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The verbs about data files, case by case: convert, info."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``defrag demo``, on the bundled data and on a few points."""
 
-from __future__ import annotations
-
 import json
 import re
 

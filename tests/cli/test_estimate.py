@@ -1,7 +1,5 @@
 """What the command line says that training will cost."""
 
-from __future__ import annotations
-
 import pytest
 from scipy import sparse
 

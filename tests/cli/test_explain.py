@@ -1,7 +1,5 @@
 """The verbs explain and suggest."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The verbs about groups of features, case by case: cluster, agglomerate."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,17 +1,12 @@
 """Labels with names on the command line: trained, shown, searched, added, allowed and denied."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from defrag import Thesaurus, load
 from tests.helpers.cli_running import check_refusal, run, run_well
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 THESAURUS = [
     {"id": "s1", "name": {"en": "Sorting", "de": "Sortieren"}, "type": "method"},

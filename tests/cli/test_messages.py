@@ -1,7 +1,5 @@
 """What the commands tell people: help that fits, what was written, what comes next."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The verbs about models, case by case: predict, evaluate, info, and what all refuse."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

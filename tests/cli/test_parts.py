@@ -1,7 +1,5 @@
 """Training in parts on the command line."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.helpers.cli_model_data import fill_folder

@@ -1,7 +1,5 @@
 """The command as a process of its own: signals, pipes, terminals, standard streams."""
 
-from __future__ import annotations
-
 import os
 import pty
 import resource

@@ -1,7 +1,5 @@
 """``defrag reproduce`` on small data sets of the same names."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import json

@@ -1,7 +1,5 @@
 """The command line on texts: train, predict, evaluate, convert, info."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``defrag train``, case by case."""
 
-from __future__ import annotations
-
 import json
 import re
 

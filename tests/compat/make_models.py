@@ -4,8 +4,6 @@ Run once per release: ``python tests/compat/make_models.py tests/compat/0.1.0``.
 release has stored is never made again.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

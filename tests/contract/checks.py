@@ -1,7 +1,5 @@
 """All checks of the contract; each takes a subject and an empty folder."""
 
-from __future__ import annotations
-
 from tests.contract import copies, explanations, hostile, inputs, names, refits, shapes, threads
 
 CHECKS = [

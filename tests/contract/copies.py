@@ -1,7 +1,5 @@
 """Checks: the same bits again, from threads, files and copies."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """Checks: explanations add up to the scores of predictions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

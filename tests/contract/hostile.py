@@ -1,7 +1,5 @@
 """Checks: values that no user means, set on a fitted estimator, and what it does then."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks: the same points in any form, and unusual sizes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """Labels by name: every classifier takes lists of names and answers with them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Checks: a fit that fails, in whatever way, leaves the estimator as it was."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """Retraining with the label trees of another model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

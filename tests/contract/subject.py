@@ -1,7 +1,5 @@
 """An estimator under test: how it is built, what it is fitted on, what it is asked."""
 
-from __future__ import annotations
-
 import functools
 import pickle
 from dataclasses import dataclass

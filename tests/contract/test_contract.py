@@ -1,7 +1,5 @@
 """Every estimator of the registry, under every check of the contract."""
 
-from __future__ import annotations
-
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 

@@ -1,7 +1,5 @@
 """An estimator is added by one registration, and is gone when that ends."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator

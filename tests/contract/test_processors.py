@@ -1,7 +1,5 @@
 """The bits of models do not depend on the processor, except where BLAS is kept."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """scikit-learn's checks of further settings; one configuration of each is in test_contract.py."""
 
-from __future__ import annotations
-
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 

@@ -1,7 +1,5 @@
 """What every estimator that takes texts does."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pickle

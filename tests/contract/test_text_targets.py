@@ -1,7 +1,5 @@
 """TextClassifier as a classifier of scikit-learn: forms of labels, tools, and its own checks."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

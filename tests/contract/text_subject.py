@@ -1,7 +1,5 @@
 """Estimators that take texts, under test."""
 
-from __future__ import annotations
-
 import functools
 import pickle
 from dataclasses import dataclass

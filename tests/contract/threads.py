@@ -1,7 +1,5 @@
 """Checks: threads that answer while another one fits."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -3,8 +3,6 @@
 Run as a program, it is the command line of a library that has one estimator more.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

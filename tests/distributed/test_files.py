@@ -1,7 +1,5 @@
 """Plans and parts in files."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Training in parts: the same bytes as ``fit``, whatever the parts and their order."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Training on Ray, on the loopback interface: the same bytes whatever happens to workers."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Explanations of every way in which scores come about, against slow twins and predictions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Explanations as tables, pages and data."""
 
-from __future__ import annotations
-
 import json
 import math
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Focus: the selection against its oracle, the pilot, and classifiers on focused points."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Load broken model files; nothing but a model that works or a ModelFormatError may come out."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

@@ -4,8 +4,6 @@ Every result is compared with the slow twin as well, unless ``--no-oracle`` asks
 Run with a sanitized build to look for memory errors.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -4,8 +4,6 @@ The first byte of an input chooses what reads the rest, the second its options. 
 or one error of the format may come out.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 import warnings

@@ -1,7 +1,5 @@
 """Load broken files of every kind of model in the registry, and use what was loaded."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

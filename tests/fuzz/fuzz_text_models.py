@@ -1,7 +1,5 @@
 """Load broken files of models of texts, and use what was loaded."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.contract.subject import file_bytes

@@ -4,8 +4,6 @@ Example: ``python -m tests.fuzz.guided build/inputs -max_total_time=3600 -timeou
 keeps the inputs; the options are those of libFuzzer.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

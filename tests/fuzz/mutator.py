@@ -4,8 +4,6 @@ Each input is one of the seed texts after a few mutations: bytes flipped, pieces
 doubled, moved between texts, or replaced by tokens that parsers dislike.
 """
 
-from __future__ import annotations
-
 import random
 
 SEEDS = {

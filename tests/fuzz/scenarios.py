@@ -1,7 +1,5 @@
 """What ``make torture`` tries; every batch of a scenario is the same for the same number."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tests.fuzz.fuzz_model_file import NASTY_BYTES, fuzz, inputs, small_models, survives

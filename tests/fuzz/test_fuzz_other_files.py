@@ -1,7 +1,5 @@
 """Broken inputs of every reader and of the vectoriser: a result or one FormatError."""
 
-from __future__ import annotations
-
 import io
 import random
 import re

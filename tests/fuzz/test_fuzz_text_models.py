@@ -1,7 +1,5 @@
 """Broken files of models of texts: each is a model that answers, or one error."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The scenarios of ``make torture``: one batch of each, and what is counted when one goes wrong."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

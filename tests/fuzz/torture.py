@@ -8,8 +8,6 @@ number of its batch, and the next batch follows. The same seed gives the same ba
 time ends before all volumes are reached, how many there are depends on it.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib
@@ -25,13 +23,11 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import NamedTuple
 
 TABLE = "tests.fuzz.scenarios"
 HANG_SECONDS = 300.0

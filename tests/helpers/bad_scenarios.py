@@ -1,7 +1,5 @@
 """Scenarios that go wrong in every way that ``tests.fuzz.torture`` counts."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

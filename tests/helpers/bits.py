@@ -1,7 +1,5 @@
 """Bits of anything: what two models or answers must share to count as the same."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass
 from enum import Enum
 

@@ -1,7 +1,5 @@
 """Twelve points, in every form that the command line reads."""
 
-from __future__ import annotations
-
 import functools
 import tempfile
 from pathlib import Path

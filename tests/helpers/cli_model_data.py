@@ -1,7 +1,5 @@
 """Forty points, and models of them, for the verbs about models."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

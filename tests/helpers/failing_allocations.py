@@ -6,8 +6,6 @@ repeated with its first allocation failing, its second, and so on until none fai
 number of failures of each kernel as JSON.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import json

@@ -3,8 +3,6 @@
 A process of its own, because the limit on memory holds for all of it.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 A process of its own, because it forks: ``python -m tests.helpers.interrupt_readers FOLDER``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -3,8 +3,6 @@
 A process of its own, because it forks: ``python -m tests.helpers.kill_savers FOLDER N_KILLS``.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

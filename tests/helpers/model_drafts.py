@@ -1,7 +1,5 @@
 """Model files taken apart, so that a test can break one rule and put them together again."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Python processes that see the package ``tests``, and forks in which a crash ends no test."""
 
-from __future__ import annotations
-
 import os
 import resource
 import select

@@ -1,7 +1,5 @@
 """``defrag serve`` as a process."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -10,8 +10,6 @@ Tests of what happens while an interpreter starts, or of processes as the childr
 start Python itself.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

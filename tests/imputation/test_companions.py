@@ -1,7 +1,5 @@
 """Lists of companions against the dense computation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Imputation: the formulas, the rule that finds beta, and the classifier around it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bad text: every broken rule has a message with file, line, rule and value, within a second."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import os

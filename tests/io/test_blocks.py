@@ -1,7 +1,5 @@
 """Data files read some rows at a time."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Corpora in the formats of other programs."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Opening and writing files: whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

@@ -1,7 +1,5 @@
 """svmlight, numpy archives, group files, predictions, word vectors."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Plain lines of JSON are read natively; the reader of all lines is the slow twin."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """Small files that ask for much: compressed, declared wide, or damaged."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma

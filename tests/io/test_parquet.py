@@ -1,7 +1,5 @@
 """Texts and predictions in Parquet files."""
 
-from __future__ import annotations
-
 import io
 import sys
 

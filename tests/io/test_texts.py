@@ -1,7 +1,5 @@
 """Texts and label names from JSON lines."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

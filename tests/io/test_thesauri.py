@@ -1,11 +1,9 @@
 """Thesauri of every format: the same columns, rdflib as the oracle of RDF, errors with places."""
 
-from __future__ import annotations
-
 import gzip
 import tracemalloc
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import rdflib
@@ -16,9 +14,6 @@ from defrag.io import ReadLimits
 from defrag.io.files import open_input
 from defrag.io.thesauri import open_statements
 from defrag.io.triples import read_n_triples, read_turtle
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EXPECTED = Thesaurus.of([
     {"id": "http://x/pump", "name": {"en": "pump", "de": "Pumpe"}, "type": "http://x/t#Thing",

@@ -3,8 +3,6 @@
 Every quirk of real files has a test here; what is refused stands in test_io_bad_text.py.
 """
 
-from __future__ import annotations
-
 import gzip
 import lzma
 

@@ -1,7 +1,5 @@
 """Invented records for tests of reports."""
 
-from __future__ import annotations
-
 import json
 
 from defrag.lab.records import Result

@@ -1,7 +1,5 @@
 """A small corpus and jobs on it."""
 
-from __future__ import annotations
-
 from defrag.io import Split
 from defrag.lab import Corpus, Job
 from defrag.specs import describe

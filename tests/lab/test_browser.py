@@ -1,7 +1,5 @@
 """The report in a browser: figures, sorting, no error, no overflow, contrast."""
 
-from __future__ import annotations
-
 import pytest
 
 from defrag.lab.comparison import comparison_page

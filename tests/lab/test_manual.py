@@ -1,7 +1,5 @@
 """Pages of the manual in a browser: no error, no overflow, light and dark."""
 
-from __future__ import annotations
-
 import shutil
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Classifiers of other packages, and predictions of other programs, in comparisons."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """Other programs in an experiment; the program is a small one with the interface of napkinXC."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Metrics of labels that have names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Scorers and pipelines in scikit-learn's model selection."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The table of mutants fits the code: `python tools/mutate.py`, run by hand, makes them."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Arguments of kernels: what is refused, by which error, before a kernel sees it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trees of CRAFTML: hashes, clusters of labels, growth and search, each against a slow twin."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

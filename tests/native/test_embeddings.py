@@ -1,7 +1,5 @@
 """Kernels of embeddings: products, nearest rows, votes; matches of rows."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The interpreter exits in peace while a daemon thread is inside a kernel."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The search through flat weights against scoring every label."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Forests over points: the steps of a node, growth and search, each against a slow twin."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

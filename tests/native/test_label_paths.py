@@ -1,7 +1,5 @@
 """Paths from labels to the root, and the parts of their scores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

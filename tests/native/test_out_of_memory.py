@@ -1,7 +1,5 @@
 """Every allocation of every native kernel fails in turn: a MemoryError, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Products and joins of sparse matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """PPDSparse and ProXML: objectives against slow twins, sparsity, same bits everywhere."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

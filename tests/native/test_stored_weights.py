@@ -1,7 +1,5 @@
 """Weights as a model file has them: the same bits as those that are widened beforehand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

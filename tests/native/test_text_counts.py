@@ -1,7 +1,5 @@
 """The kernels of texts refuse arguments by which they would read memory that is not there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Ties and edges of the kernels, each of which one changed comparison would break."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

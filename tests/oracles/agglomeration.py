@@ -1,7 +1,5 @@
 """Oracles of pooling and of co-occurrence inside groups."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Slow twins of the certificate: dense matrices, one group and one label at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

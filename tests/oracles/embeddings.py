@@ -3,8 +3,6 @@
 Dense, in double precision, one point after the other.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = [

@@ -1,7 +1,5 @@
 """Slow twins of explanations: gradients summed up along a line, paths found by looking."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.oracles.label_trees import children_of, dense_classifiers

@@ -1,7 +1,5 @@
 """Slow twin of the search through flat weights."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

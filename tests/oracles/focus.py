@@ -1,7 +1,5 @@
 """Slow twins of the selection of entries and of the pilot."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

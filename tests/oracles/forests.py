@@ -1,7 +1,5 @@
 """Slow twins of the forests over points: one node, one point, one label at a time."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Group files parsed line by line."""
 
-from __future__ import annotations
-
 import re
 
 

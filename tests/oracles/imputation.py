@@ -1,7 +1,5 @@
 """Oracles of companions and of imputation."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """A slow twin of spherical k-means: dense, in double precision."""
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["assign_to_centres", "centres_of", "kmeans"]

@@ -1,7 +1,5 @@
 """Slow twins of label tree training and beam search: dense, one node and one row at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from defrag._native import LabelTreeArrays

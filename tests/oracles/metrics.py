@@ -1,7 +1,5 @@
 """Slow twins of the metrics: dense arrays and double loops."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Names in texts, sentence by sentence, and a logistic regression by its gradient."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

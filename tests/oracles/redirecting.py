@@ -1,7 +1,5 @@
 """Rankings in which labels stand for others, row by row."""
 
-from __future__ import annotations
-
 
 def redirect(labels, scores, current, k):
     """Return what ``defrag.text._labels.redirect`` keeps of each row, as triples."""

@@ -1,7 +1,5 @@
 """Oracle of re-ranking."""
 
-from __future__ import annotations
-
 
 def rank_candidates(labels, log_scores, cosines, bonus, *, strength, weight, k):
     """Sort the candidates of one row."""

@@ -1,7 +1,5 @@
 """Slow twins of the other clusterings: dense, in double precision, as their papers have them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["bcls_rounds", "best_columns", "divergences", "joint_information"]

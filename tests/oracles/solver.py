@@ -1,7 +1,5 @@
 """Slow twins of the solver: one label at a time, float64, no dual and no shrinking."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize
 

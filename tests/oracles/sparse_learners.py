@@ -1,7 +1,5 @@
 """Slow twins of PPDSparse and ProXML: dense, float64, one label at a time, no active sets."""
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["elastic_minimum", "elastic_objective", "l1_minimum", "l1_objective"]

@@ -3,8 +3,6 @@
 It reads line by line, token by token, with regular expressions and Python's own numbers.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Oracle of the balanced split."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Slow twins of the word rule, from Python's own tables, and of the vectoriser."""
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections import Counter

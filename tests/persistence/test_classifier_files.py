@@ -1,7 +1,5 @@
 """Classifiers in files: saved, loaded, shared; what a file may say about classes and names."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor

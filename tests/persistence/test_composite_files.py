@@ -1,7 +1,5 @@
 """Imputation and re-ranking in model files: saved, loaded, and every broken promise refused."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

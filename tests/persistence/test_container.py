@@ -1,7 +1,5 @@
 """The container: what is written can be read, and what breaks a rule is refused by name."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,7 +1,5 @@
 """What a file says about embeddings must make sense: every broken promise is refused by name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Forests in model files: they come back with the same bits, and broken ones are refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Mapped models whose files change while they are used."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pickle

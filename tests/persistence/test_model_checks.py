@@ -1,7 +1,5 @@
 """What a model file says must make sense: every broken promise is refused by name."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

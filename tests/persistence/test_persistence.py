@@ -1,7 +1,5 @@
 """Models in files: saved, loaded, shared, damaged."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Processes that map one model share it: what a process has of its own is bounded."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

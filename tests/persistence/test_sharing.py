@@ -1,7 +1,5 @@
 """What a mapped model costs each process: seconds and memory of its own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

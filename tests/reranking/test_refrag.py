@@ -1,7 +1,5 @@
 """Re-ranking: kernels against dense computations, invariants, and the choice of settings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Annif's interface: what its clients call, and what they may not ask for."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import datetime, timezone
 

@@ -1,7 +1,5 @@
 """Generated requests to Annif's routes: answers are those of Annif's own OpenAPI document."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

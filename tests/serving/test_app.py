@@ -1,7 +1,5 @@
 """The application: its answers, what it refuses, and that its OpenAPI document says so."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Requests that are predicted together, and the counters of all workers."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 

@@ -1,7 +1,5 @@
 """Limits of a connection: clients that are slow, silent, greedy or gone."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Generated requests: no server error, and no answer that the OpenAPI document does not allow."""
 
-from __future__ import annotations
-
 import pytest
 
 from defrag import LabelTree, TextClassifier

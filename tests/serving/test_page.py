@@ -1,7 +1,5 @@
 """The page at ``/`` in a browser: labels, why, two models, keys, and no harm from any text."""
 
-from __future__ import annotations
-
 import json
 import threading
 

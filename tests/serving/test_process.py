@@ -1,7 +1,5 @@
 """``defrag serve`` as a process: it listens on this machine, answers, and ends in order."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

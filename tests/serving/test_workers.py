@@ -1,7 +1,5 @@
 """Workers that are replaced, and models that change, while a server answers."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import http.client

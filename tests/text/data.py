@@ -1,7 +1,5 @@
 """Small corpora of labelled texts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 TOPICS = {

@@ -1,7 +1,5 @@
 """TextClassifier over every classifier of the registry."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

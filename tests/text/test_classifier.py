@@ -1,7 +1,5 @@
 """TextClassifier: texts and label names through fit, predict, files and scikit-learn's tools."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

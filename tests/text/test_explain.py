@@ -1,7 +1,5 @@
 """Explanations of the labels of texts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer

@@ -1,7 +1,5 @@
 """TextClassifier with dense features from elsewhere."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

@@ -1,7 +1,5 @@
 """Features and trees that keep their places when a model is trained again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

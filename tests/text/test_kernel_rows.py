@@ -1,7 +1,5 @@
 """Texts are ranked as rows of a kernel where the classifier takes them, with the same results."""
 
-from __future__ import annotations
-
 import gc
 
 import numpy as np

@@ -1,9 +1,8 @@
 """Labels with names: shown, added, withdrawn, merged, allowed and denied, without training."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +13,6 @@ from defrag.exceptions import ModelFormatError
 from defrag.persistence import describe
 from defrag.text._labels import redirect
 from tests.oracles import redirecting as oracle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 N_LABELS = 30
 TEXTS = [f"word{i} word{(i * 7) % N_LABELS} text" for i in range(N_LABELS)] * 4

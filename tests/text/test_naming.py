@@ -1,10 +1,8 @@
 """Names of labels in texts: found as the slow twin does, counted without leaks, explained."""
 
-from __future__ import annotations
-
 import copy
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,9 +16,6 @@ from defrag.exceptions import ModelFormatError
 from defrag.text.naming import LabelNames, NameEvidence, Naming
 from defrag.text.ranker import Found, Ranker, fit_logistic, join_candidates, learn_ranker
 from tests.oracles import names as oracle
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 N_LABELS, N_UNSEEN = 600, 8
 WORDS = ["heat", "pumps", "cities", "city", "glass", "bus", "boxes", "été", "42", "x", "größe"]

@@ -1,7 +1,5 @@
 """Stems in place of words, by an extra that may be missing."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which features `TextClassifier` chooses by itself, and what it says about it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

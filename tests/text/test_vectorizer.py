@@ -1,7 +1,5 @@
 """Texts as rows: against the slow twin and scikit-learn."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Words of texts against the slow twin, and where they stand."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 

@@ -1,10 +1,9 @@
 """Names of labels in columns: one order for all files, the file of a model, and errors."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +11,6 @@ import pytest
 from defrag import Thesaurus
 from defrag.exceptions import FormatError, ModelFormatError
 from defrag.persistence.kinds import kind_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONCEPTS: list[dict[str, Any]] = [
     {"id": "pump", "name": {"en": "pump", "de": "Pumpe"}, "type": "thing"},

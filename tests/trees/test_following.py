@@ -1,7 +1,5 @@
 """Label trees with the shape of another one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse
