@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Progress
 
-__all__ = ["escaped", "logger", "progress_bar", "progress_pulse", "progress_stage"]
-
 logger = logging.getLogger("defrag")
 logger.addHandler(logging.NullHandler())
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import LabelsLike
 
-__all__ = ["inverse_propensity"]
-
 
 def inverse_propensity(Y_train: LabelsLike, A: float = 0.55, B: float = 1.5) -> NDArray[np.float64]:
     """Return the inverse propensity of each label.

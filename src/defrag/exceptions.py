@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DataWarning", "DefragError", "FormatError", "FormatWarning", "ModelFormatError"]
-
 
 class DefragError(Exception):
     """Base class of the exceptions of defrag."""

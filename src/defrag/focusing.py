@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Offsets, Seed
 
-__all__ = ["Focus", "Focused", "feature_importance", "group_labels"]
-
 # --- The pilot: importance of features for a coarse classification of the points.
 
 N_GROUPS = 16

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
-__all__ = ["Companions", "Fiat", "Imputed", "MissingRule"]
-
 # --- Estimation of the fraction of missing features of a point, learnt from erased points.
 #
 # A point is incomplete if it has fewer features than training points with the same features. A

@@ -36,16 +36,6 @@ if TYPE_CHECKING:
     from defrag.io.corpora import Corpus
     from defrag.typing import Floats, Ids
 
-__all__ = [
-    "Blocks",
-    "LineFormat",
-    "Predicted",
-    "load_classifier",
-    "open_blocks",
-    "predict_blocks",
-    "predict_file",
-]
-
 Model: TypeAlias = Classifier | TextClassifier
 
 _TEXTS_PER_BLOCK = 10_000

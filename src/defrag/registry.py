@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Entry", "Role", "entries", "find", "kinds", "registered"]
-
 Role: TypeAlias = Literal[
     "classifier", "composite", "clustering", "imputation", "focus", "vectorizer", "text"
 ]

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["GUARDS", "MEASURES", "Candidates", "Refrag", "Tally", "TradeOff", "add_nearest"]
-
 # --- Candidate labels of a base classifier, and their re-ranking.
 
 # Scores of zero are replaced by the smallest positive number before the logarithm.

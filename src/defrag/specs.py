@@ -26,26 +26,6 @@ if TYPE_CHECKING:
     from defrag.focusing import Focus
     from defrag.imputation import Fiat
 
-__all__ = [
-    "FOCUS",
-    "NONE",
-    "VARIANTS",
-    "Spec",
-    "Variant",
-    "build",
-    "checked",
-    "compose",
-    "describe",
-    "describe_foreign",
-    "find_class",
-    "foreign_class",
-    "parse_composite",
-    "parse_estimator",
-    "parse_groups",
-    "parse_value",
-    "title",
-]
-
 NONE = "none"
 """The word for None, and for no groups, no re-ranking and no imputation."""
 

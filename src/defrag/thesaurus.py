@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from defrag.io.files import PathLike, ReadLimits
     from defrag.io.thesauri import Statement, ThesaurusForm, What
 
-__all__ = ["Thesaurus"]
-
 _MAX_LANGUAGES = 1 << 16
 _COUNT_OR_NONE = Int(0, MAX_COUNT)
 _PAIR_COLUMNS = ("broader", "concept_types", "concept_schemes")

@@ -27,19 +27,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, MatrixLike, Offsets, Progress
 
-__all__ = [
-    "BalancedTree",
-    "FeatureVectors",
-    "build_tree",
-    "count_leaves",
-    "given_vectors",
-    "label_vectors",
-    "largest_ids",
-    "member_seeds",
-    "scale_vectors",
-    "widen_tree",
-]
-
 # --- Seeds of the members of an ensemble.
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Csr", "Floats", "Ids", "LabelsLike", "MatrixLike", "Offsets", "Progress", "Seed"]
-
 Ids: TypeAlias = NDArray[np.int32]
 """Identifiers: features, labels, groups, nodes."""
 

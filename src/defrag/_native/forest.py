@@ -14,16 +14,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
-__all__ = [
-    "FULL_HASH",
-    "FeatureHash",
-    "Forest",
-    "Prototypes",
-    "narrow",
-    "train_craftml",
-    "train_fastxml",
-]
-
 _MAX_NARROW_IDS = 2**16
 
 FULL_HASH = 65536

@@ -16,18 +16,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = [
-    "LabelPaths",
-    "LabelTreeArrays",
-    "LabelTreeWeights",
-    "PathParts",
-    "StoredTreeWeights",
-    "label_paths",
-    "path_parts",
-    "reached_leaves",
-    "train_label_tree",
-]
-
 # --- Label trees as arrays, and their training; see ``cpp/core/label_tree/train.hpp``.
 
 

@@ -13,19 +13,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = [
-    "Occurrences",
-    "ParsedText",
-    "PlacedWords",
-    "Terms",
-    "TextParser",
-    "choose_terms",
-    "find_features",
-    "format_rows",
-    "split_words",
-    "text_features",
-]
-
 # --- Words and features of texts; see ``cpp/core/text/corpus.hpp`` and related headers.
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids
 
-__all__ = ["Agglomerated"]
-
 # For clustering and pooling.
 _SECONDS_PER_NON_ZERO = 8e-8
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, LabelsLike
 
-__all__ = ["RIDGE", "CoOccurrence", "find_groups"]
-
 # Added to the energy that slopes are divided by. For scale: the squares of a unit row with 40
 # equal features are 0.025.
 RIDGE = 0.01

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from defrag.trees import BalancedTree
     from defrag.typing import Csr, Ids, LabelsLike
 
-__all__ = ["Defrag", "Hybrid"]
-
 
 class SingletonClustering(FeatureClustering):
     """Base class of clusterings that may keep the features with the most energy.

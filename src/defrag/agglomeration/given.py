@@ -16,8 +16,6 @@ from defrag.agglomeration._clustering import FeaturePooling
 if TYPE_CHECKING:
     from defrag.typing import Csr, Ids, MatrixLike
 
-__all__ = ["GivenGroups"]
-
 
 class GivenGroups(FeaturePooling):
     """Replace features by given groups.

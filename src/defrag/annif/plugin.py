@@ -16,8 +16,6 @@ from flask.cli import with_appcontext
 
 from defrag.annif import register
 
-__all__ = ["explain"]
-
 _IN_ANNIF = "annif" in sys.modules
 if _IN_ANNIF:
     register()

@@ -19,8 +19,6 @@ from defrag.baselines.sleec import centroids, label_neighbours
 if TYPE_CHECKING:
     from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["AnnexML"]
-
 _PARTITION_ROUNDS = 2
 _PARTITION_STEPS = 5
 _PAIRS_PER_POINT = 5000

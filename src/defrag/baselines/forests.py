@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from defrag.classifiers._following import Shapes
     from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["CRAFTML", "FastXML", "ForestClassifier", "PfastreXML"]
-
 # --- Joining of forests.
 
 _NAMES = [field.name for field in fields(Forest) if field.name != "hash"]

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from defrag.classifiers.label_tree import TrainedTree, TreeData
     from defrag.typing import Csr, Floats, Ids, Progress
 
-__all__ = ["PLT", "Bonsai", "Parabel", "build_kary_tree", "resolve_singletons"]
-
 
 class PublishedTrees(TreeClassifier):
     """Base class of label trees that are solved as published: by passes until a tolerance."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Progress
 
-__all__ = ["LEML"]
-
 _START_ROUNDS = 3
 """Rounds of subspace iteration for the leading singular vectors of the labels."""
 

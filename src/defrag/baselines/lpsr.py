@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["LPSR"]
-
 _MIN_CLUSTER_POINTS = 10
 """Smaller clusters are removed."""
 

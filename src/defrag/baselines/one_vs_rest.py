@@ -18,8 +18,6 @@ from defrag.classifiers.one_vs_rest import OneVsRest
 if TYPE_CHECKING:
     from defrag.typing import Csr, Progress
 
-__all__ = ["PPDSparse", "ProXML"]
-
 # --- PPDSparse: one-vs-rest with an L1 penalty and active points.
 
 

@@ -25,8 +25,6 @@ from defrag.classifiers._support import unit_rows
 if TYPE_CHECKING:
     from defrag.typing import Csr, Floats
 
-__all__ = ["SLEEC", "label_neighbours"]
-
 # --- Nearest neighbours of points by their labels.
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
     from defrag.typing import Csr
 
-__all__ = ["Estimate", "estimate"]
-
 # Three copies of each entry: the points, their unit rows and the rows of a tree node.
 _BYTES_PER_NON_ZERO = 24
 # Python and its libraries.

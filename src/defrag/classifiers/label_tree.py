@@ -62,8 +62,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["LabelTree", "TrainedTree", "TreeClassifier", "cluster_labels"]
-
 # Memory per non-zero of a point and label of that point: of label vectors, and of weights.
 _BYTES_PER_PATH, _BYTES_PER_PATH_AND_TREE = 8, 5
 # An index of the features is used for at most this many rows.

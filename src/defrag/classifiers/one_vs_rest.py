@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from defrag.classifiers._following import Shapes
     from defrag.typing import Csr, Floats, Ids, Progress
 
-__all__ = ["DiSMEC", "OneVsRest", "join_weights"]
-
 # --- Explanations of one-vs-rest classifiers, from the weights of single labels.
 
 

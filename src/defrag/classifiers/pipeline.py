@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from defrag.explain import LabelFeatures
     from defrag.typing import Floats, Ids
 
-__all__ = ["TopKPipeline", "predict_topk"]
-
 
 def predict_topk(model: Any, X: Any, k: int = 5, **options: Any) -> tuple[Ids, Floats]:
     """Return the best labels of each point by a classifier, or by a pipeline that ends in one.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr
 
-__all__ = ["Aligned", "Predictions", "Truth", "align", "read_any_predictions"]
-
 
 @dataclass(frozen=True)
 class Predictions:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Ids
 
-__all__ = ["describe_groups", "describe_points", "describe_texts"]
-
 
 def describe_points(X: Csr, Y: Csr | None = None) -> dict[str, Any]:
     """Return sizes of points and labels, and what is empty.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr
 
-__all__ = ["LEAST_TEXTS", "choose_features"]
-
 LEAST_TEXTS = 5_000
 """Fewer texts are not tried: the held-out ones would be too few to tell."""
 

@@ -79,8 +79,6 @@ if TYPE_CHECKING:
     from defrag.persistence.fields import Part
     from defrag.typing import Csr, Floats, Ids, Seed
 
-__all__ = ["TextClassifier", "default_vectorizer", "extra_rows"]
-
 # --- Dense features of texts that the user computes, such as embeddings.
 
 Extra: TypeAlias = Callable[[list[str]], Any]

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from defrag.text.vectorizer import TextVectorizer
     from defrag.typing import Csr
 
-__all__ = ["Vectorized", "text_matrices"]
-
 
 class Vectorized(NamedTuple):
     """Texts as a matrix, their labels if any, and the names of all columns."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from defrag._native import KernelRows, TextCorpus, TextFeatures
     from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["TextVectorizer", "normalise_with_places"]
-
 # --- The names of the features of texts.
 
 
