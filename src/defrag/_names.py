@@ -31,12 +31,8 @@ class Names(Sequence[str]):
 
     Padding, -1 in an array of ids, has the name ``""``.
 
-    Parameters
-    ----------
-    data : ndarray of uint8
-        The strings in UTF-8, concatenated.
-    offsets : ndarray of int64, shape (n_strings + 1,)
-        Offsets of the strings, including the end of the last.
+    - ``data``: the strings in UTF-8, concatenated.
+    - ``offsets``, shape (n_strings + 1,): offsets of the strings, including the end of the last.
 
     Examples
     --------

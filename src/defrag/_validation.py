@@ -209,16 +209,10 @@ def _overflow(X: Any, name: str) -> ValueError | None:
 class Labels:
     """Validated labels.
 
-    Attributes
-    ----------
-    matrix : csr_array
-        The labels as a 0/1 matrix.
-    classes : ndarray or None
-        The classes of the columns for 1-D input, or the label names for lists of names.
-    dense : bool
-        Whether the input was a dense indicator matrix or classes.
-    multilabel : bool
-        Whether a point may have any number of labels; False for 1-D input.
+    - ``matrix``: the labels as a 0/1 matrix.
+    - ``classes``: the classes of the columns for 1-D input, or the label names for lists of names.
+    - ``dense``: whether the input was a dense indicator matrix or classes.
+    - ``multilabel``: whether a point may have any number of labels; False for 1-D input.
     """
 
     matrix: Csr
@@ -227,13 +221,7 @@ class Labels:
     multilabel: bool = True
 
     def in_columns_of(self, classes: NDArray[Any]) -> Csr:
-        """Return the matrix with the columns of given classes, then those of other classes.
-
-        Parameters
-        ----------
-        classes : ndarray
-            Classes or label names.
-        """
+        """Return the matrix with the columns of given classes, then those of other classes."""
         own = np.arange(self.matrix.shape[1]) if self.classes is None else self.classes
         order = np.argsort(classes, kind="stable")
         place = np.searchsorted(classes, own, sorter=order)
@@ -260,18 +248,11 @@ def check_labels(
 ) -> Labels:
     """Return validated labels.
 
-    Parameters
-    ----------
-    Y : sparse or dense indicator matrix, sequence of label-id lists, or 1-D classes
-        The labels of ``n_rows`` points; data frames and series are accepted in place of
-        matrices and sequences. Lists of equal length that contain only 0 and 1, at least one
-        of them with a repeated value, are rows of an indicator matrix.
-    n_rows : int
-        Number of points.
-    n_labels : int, optional
-        Number of labels, for label lists; default: the largest id plus one.
-    names : bool, default=False
-        Whether lists of label names are accepted; the sorted names are the columns.
+    - ``Y``: the labels of ``n_rows`` points; data frames and series are accepted in place of
+      matrices and sequences. Lists of equal length that contain only 0 and 1, at least one of them
+      with a repeated value, are rows of an indicator matrix.
+    - ``n_labels``: number of labels, for label lists; default: the largest id plus one.
+    - ``names``: whether lists of label names are accepted; the sorted names are the columns.
     """
     Y = plain_labels(Y)
     if sparse.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1):
@@ -345,12 +326,8 @@ def named_matrix(
 ) -> tuple[Csr, list[Any]]:
     """Return the 0/1 matrix of the names, or numbers, in each row, and those of its columns.
 
-    Parameters
-    ----------
-    rows : iterable of iterables of str
-        The names of each row.
-    names : list of str, optional
-        The names of the columns; default: all names in the rows, sorted.
+    - ``rows``: the names of each row.
+    - ``names``: the names of the columns; default: all names in the rows, sorted.
     """
     lists = [row if type(row) is list else list(row) for row in rows]
     found = _native.number_names(lists) if names is None else None
@@ -434,10 +411,7 @@ def has_names(Y: Sequence[Any]) -> bool:
 def names_of_lists(Y: Sequence[Any]) -> list[list[str]]:
     """Return validated lists of label names.
 
-    Raises
-    ------
-    ValueError
-        If a name is not a string, or is empty.
+    Raises ValueError if a name is not a string, or is empty.
     """
     for number, row in enumerate(Y):
         for name in row:

@@ -71,18 +71,9 @@ def feature_importance(
 ) -> Floats:
     """Return the norm of each feature's weights in a linear classifier of label groups.
 
-    Parameters
-    ----------
-    X : csr_array, shape (n_points, n_features)
-        The points; the pilot is trained on their L2-normalised rows.
-    Y : csr_array, shape (n_points, n_labels)
-        Their labels.
-    points : ndarray of int64, optional
-        The points to train on; all if None.
-    seed : int
-        Seed.
-    n_threads : int
-        Number of threads.
+    - ``X``, shape (n_points, n_features): the points; the pilot is trained on their L2-normalised
+      rows.
+    - ``points``: the points to train on; all if None.
     """
     groups = group_labels(Y if points is None else Y[points], seed)
     options = SolverOptions(
@@ -114,13 +105,6 @@ def redundancy(X: Csr, seed: int) -> float:
     have the same first point with the probability that a point with one of them has both. Of the
     entries of the other points, distinct first points are counted, and again after the points of
     each feature were moved round by a distance of its own: frequent features coincide by chance.
-
-    Parameters
-    ----------
-    X : csr_array
-        The points.
-    seed : int
-        Seed.
 
     Examples
     --------

@@ -223,16 +223,8 @@ class Companions:
         The companions of a feature are those with the largest cosines, over all its rows or a
         sample of them. Slopes of frequent features are damped.
 
-        Parameters
-        ----------
-        X : csr_array, shape (n_points, n_features)
-            The rows.
-        n_best : int
-            Maximum number of companions of a feature, besides itself.
-        seed : int
-            Seed of the samples.
-        n_threads : int
-            Number of threads.
+        - ``n_best``: maximum number of companions of a feature, besides itself.
+        - ``seed``: seed of the samples.
         """
         n_rows, n_features = X.shape
         _, energy = _native.column_statistics(X, row_lengths=None, n_threads=n_threads)

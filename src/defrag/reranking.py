@@ -228,10 +228,8 @@ class TradeOff:
 class Tally:
     """Sums of hits and gains of settings over batches of held-out points.
 
-    Parameters
-    ----------
-    strengths, weights : ndarray of float32, shape (n_settings,)
-        Factors of the cosine and of the bonus of a candidate.
+    - ``strengths``, ``weights``, shape (n_settings,): factors of the cosine and of the bonus of a
+      candidate.
     """
 
     def __init__(self, strengths: Floats, weights: Floats) -> None:

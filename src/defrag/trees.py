@@ -84,14 +84,9 @@ class FeatureVectors:
     def by_labels(self, Y: Csr, *, n_labels: int, popularity: str) -> Csr:
         """Return the rows of X^T Y, which are similar for features of the same labels.
 
-        Parameters
-        ----------
-        Y : csr_array, shape (n_points, n_all_labels)
-            Labels of the points.
-        n_labels : int
-            Number of labels to use, the most frequent first.
-        popularity : {"all", "sample"}
-            Whether frequencies are counted on all points or on the sampled ones.
+        - ``Y``, shape (n_points, n_all_labels): labels of the points.
+        - ``n_labels``: number of labels to use, the most frequent first.
+        - ``popularity``: whether frequencies are counted on all points or on the sampled ones.
         """
         counted = Y if popularity == "all" else Y[self.points]
         counts = np.bincount(counted.indices, minlength=Y.shape[1])

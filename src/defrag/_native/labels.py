@@ -186,16 +186,9 @@ def path_parts(
 ) -> PathParts:
     """Return the contributions of the entries of a row to the scores of labels.
 
-    Parameters
-    ----------
-    tree, weights : LabelTreeArrays, LabelTreeWeights
-        The tree.
-    places : ndarray of int32
-        Positions of the labels in the order of the tree.
-    row : (ndarray of int32, ndarray of float32, ndarray of float32)
-        Features in increasing order, their values, and their values in the unit row.
-    loss, discount, leaf_discount, power : Loss, float, float, int
-        The function from margins to scores.
+    - ``places``: positions of the labels in the order of the tree.
+    - ``row``: features in increasing order, their values, and their values in the unit row.
+    - ``loss``, ``discount``, ``leaf_discount``, ``power``: the function from margins to scores.
     """
     found = _core.path_parts(
         tree,

@@ -121,14 +121,9 @@ class GroupLayout:
 class RowPanels:
     """Dense rows to search among, laid out for the kernel.
 
-    Parameters
-    ----------
-    lines : ndarray of float32, shape (n_panels, n_columns, 16)
-        Panels of sixteen rows, stored by column and padded with zeros.
-    n_rows : int
-        Number of rows.
-    bias : ndarray of float32, shape (n_rows,), optional
-        Added to the score of each row; default: zero.
+    - ``lines``, shape (n_panels, n_columns, 16): panels of sixteen rows, stored by column and
+      padded with zeros.
+    - ``bias``, shape (n_rows,): added to the score of each row; default: zero.
     """
 
     lines: Floats

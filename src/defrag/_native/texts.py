@@ -19,17 +19,11 @@ if TYPE_CHECKING:
 class Terms(NamedTuple):
     """The terms that are features: words or character n-grams, and pairs of words.
 
-    Parameters
-    ----------
-    words : list of str, or StringList
-        The words of features and of pairs, sorted by their UTF-8 bytes. A StringList is the
-        representation of the kernels; iterating over it creates Python strings.
-    word_feature : ndarray of int32
-        The feature of each word; -1 for words that occur only in pairs.
-    pairs : ndarray of int32, shape (2 * n_pairs,)
-        The two words of each pair.
-    idf : ndarray of float32, shape (n_features,)
-        The inverse document frequency of each feature.
+    - ``words``: the words of features and of pairs, sorted by their UTF-8 bytes. A StringList is
+      the representation of the kernels; iterating over it creates Python strings.
+    - ``word_feature``: the feature of each word; -1 for words that occur only in pairs.
+    - ``pairs``, shape (2 * n_pairs,): the two words of each pair.
+    - ``idf``, shape (n_features,): the inverse document frequency of each feature.
     """
 
     words: list[str] | StringList
@@ -49,14 +43,9 @@ class PlacedWords(NamedTuple):
 class Occurrences(NamedTuple):
     """Occurrences of features in a sequence of words.
 
-    Parameters
-    ----------
-    features : ndarray of int32
-        The features.
-    first, last : ndarray of int64
-        Positions of the words in which they begin and end.
-    begins, ends : ndarray of int64
-        Character offsets from the beginnings of these words; an end may be beyond its word.
+    - ``first``, ``last``: positions of the words in which they begin and end.
+    - ``begins``, ``ends``: character offsets from the beginnings of these words; an end may be
+      beyond its word.
     """
 
     features: Ids
@@ -77,20 +66,10 @@ def choose_terms(
 ) -> Terms:
     """Return the terms of a corpus that become features.
 
-    Parameters
-    ----------
-    corpus : TextCorpus
-        The training texts.
-    pairs : bool
-        Whether pairs of adjacent words are terms.
-    characters : tuple of two ints
-        Minimum and maximum length of character n-grams; (0, 0) for words.
-    min_df : int
-        Minimum number of texts that contain a term.
-    max_features : int or None
-        Maximum number of terms.
-    n_threads : int
-        Number of threads.
+    - ``pairs``: whether pairs of adjacent words are terms.
+    - ``characters``: minimum and maximum length of character n-grams; (0, 0) for words.
+    - ``min_df``: minimum number of texts that contain a term.
+    - ``max_features``: maximum number of terms.
     """
     least, most = characters
     return Terms(

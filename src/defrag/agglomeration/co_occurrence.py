@@ -39,18 +39,10 @@ class CoOccurrence:
     def of_rows(cls, X: Csr, groups: Sequence[Ids], *, scale: str, n_threads: int) -> CoOccurrence:
         """Compute the co-occurrence of features over unit rows.
 
-        Parameters
-        ----------
-        X : csr_array, shape (n_points, n_features)
-            The points.
-        groups : sequence of ndarray of int32, shape (n_features,)
-            The group of each feature in each clustering, or -1.
-        scale : {"raw", "cosine", "slope"}
-            Divide entry (j, k) by nothing; by the square roots of the diagonal entries of j and
-            k; or by the diagonal entry of j plus a ridge, which is the slope of the regression
-            of k on j.
-        n_threads : int
-            Number of threads.
+        - ``groups``, shape (n_features,): the group of each feature in each clustering, or -1.
+        - ``scale``: divide entry (j, k) by nothing; by the square roots of the diagonal entries of
+          j and k; or by the diagonal entry of j plus a ridge, which is the slope of the regression
+          of k on j.
         """
         blocks = []
         for labels in groups:
@@ -65,14 +57,7 @@ class CoOccurrence:
     def multiply(self, X: Csr, *, max_entries: int, n_threads: int) -> Csr:
         """Return the L2-normalised products of rows with the blocks.
 
-        Parameters
-        ----------
-        X : csr_array, shape (n_rows, n_features)
-            The rows.
-        max_entries : int
-            Number of largest entries to keep in each product; 0 for all.
-        n_threads : int
-            Number of threads.
+        - ``max_entries``: number of largest entries to keep in each product; 0 for all.
         """
         return self.impute(X, None, max_growth=0, max_entries=max_entries, n_threads=n_threads)
 

@@ -115,10 +115,7 @@ class DefragBackend(AnnifHyperoptBackend):
     def model(self) -> TextClassifier:
         """The trained classifier.
 
-        Raises
-        ------
-        NotInitializedException
-            If the model file does not exist.
+        Raises NotInitializedException if the model file does not exist.
         """
         if self._model is None:
             if not self.path.exists():

@@ -93,12 +93,8 @@ class Calibration:
     def of_ranking(cls, labels: Ids, scores: Floats, Y: Csr) -> Calibration:
         """Fit the function to ranked labels of points whose true labels are Y.
 
-        Parameters
-        ----------
-        labels, scores : ndarray, shape (n_points, k)
-            The result of :meth:`Classifier._rank`.
-        Y : csr_array, shape (n_points, n_labels)
-            The true labels.
+        - ``labels``, ``scores``, shape (n_points, k): the result of :meth:`Classifier._rank`.
+        - ``Y``, shape (n_points, n_labels): the true labels.
         """
         rows, places = np.nonzero((labels >= 0) & (labels < Y.shape[1]))
         found = labels[rows, places]

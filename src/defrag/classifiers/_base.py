@@ -150,21 +150,11 @@ class Classifier(ClassifierMixin, Estimator):
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the k best labels of each row of a canonical matrix, and their scores.
 
-        Parameters
-        ----------
-        X : csr_array
-            The points.
-        k : int
-            Number of labels, at most ``n_labels_``.
-        exhaustive : bool
-            Whether to score all labels instead of searching.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_points, k)
-            Label ids by decreasing score, then increasing id, padded with -1.
-        scores : ndarray of float32, shape (n_points, k)
-            Their scores between 0 and 1, padded with 0.
+        - ``k``: number of labels, at most ``n_labels_``.
+        - ``exhaustive``: whether to score all labels instead of searching.
+        - Returns ``labels``, shape (n_points, k): label ids by decreasing score, then increasing
+          id, padded with -1.
+        - Returns ``scores``, shape (n_points, k): their scores between 0 and 1, padded with 0.
         """
 
     @property
@@ -177,10 +167,7 @@ class Classifier(ClassifierMixin, Estimator):
 
         By default, all labels are ranked and the others are dropped.
 
-        Parameters
-        ----------
-        labels : ndarray of int32
-            Label ids in increasing order.
+        - ``labels``: label ids in increasing order.
         """
         return FilteredRanker(self, labels)
 
@@ -189,14 +176,9 @@ class Classifier(ClassifierMixin, Estimator):
 
         By default, contributions are found by leaving features out.
 
-        Parameters
-        ----------
-        row : csr_array, shape (1, n_features), optional
-            The row whose search result is held fixed; None scores all labels in all members.
-        labels : ndarray of int32
-            The labels.
-        k : int
-            Number of labels to search for.
+        - ``row``, shape (1, n_features): the row whose search result is held fixed; None scores all
+          labels in all members.
+        - ``k``: number of labels to search for.
         """
         return RankedExplainer(self, labels)
 
@@ -205,14 +187,9 @@ class Classifier(ClassifierMixin, Estimator):
 
         A method whose :meth:`_explainer` searches overrides it, so that the row is searched once.
 
-        Parameters
-        ----------
-        row : csr_array, shape (1, n_features)
-            The row.
-        n : int
-            The number of labels, at most k.
-        k : int
-            The number of labels that the search is asked for.
+        - ``row``, shape (1, n_features)
+        - ``n``: the number of labels, at most k.
+        - ``k``: the number of labels that the search is asked for.
         """
         labels = best_labels(self._rank(row, k, exhaustive=False)[0], n)
         return labels, self._explainer(row, labels, k)
@@ -232,13 +209,7 @@ class Classifier(ClassifierMixin, Estimator):
         return member
 
     def _training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Return the estimated seconds on one thread and the memory of ``fit``.
-
-        Parameters
-        ----------
-        X, Y : csr_array
-            Points and labels.
-        """
+        """Return the estimated seconds on one thread and the memory of ``fit``."""
         n_steps = X.nnz * math.ceil(Y.shape[1] / LANES)
         return Cost(n_steps * self._seconds_per_step, 8.0 * X.nnz)
 
@@ -306,12 +277,8 @@ class Classifier(ClassifierMixin, Estimator):
     ) -> Classifier:
         """Train on validated matrices, as part of a composite.
 
-        Parameters
-        ----------
-        X, Y : csr_array
-            Validated points and 0/1 labels.
-        shapes : Shapes, optional
-            The label trees of a previous model.
+        - ``X``, ``Y``: validated points and 0/1 labels.
+        - ``shapes``: the label trees of a previous model.
         """
         self._check_parameters()
         self.n_features_in_ = X.shape[1]
@@ -677,10 +644,7 @@ class Classifier(ClassifierMixin, Estimator):
     def _find_label(self, label: Any) -> int:
         """Return the id of a label, given its id, name or class.
 
-        Raises
-        ------
-        ValueError
-            If there is no such label.
+        Raises ValueError if there is no such label.
         """
         if self.class_names_ is not None:
             found = np.flatnonzero(self.class_names_ == label)

@@ -43,10 +43,7 @@ class Shapes:
     def take(self, kind: type[Any], n_trees: int) -> list[LabelTreeArrays]:
         """Return the trees of the next ensemble of label trees, for one of the same kind.
 
-        Raises
-        ------
-        ValueError
-            If it has another type or another number of trees.
+        Raises ValueError if it has another type or another number of trees.
         """
         if not self._left:
             raise ValueError("shape must have as many label trees as the classifier, got fewer")

@@ -69,10 +69,8 @@ STORED_CLASS_WEIGHT = Rewritten(
 def check_sample_weight(model: Classifier, weights: Any, n_points: int) -> Floats | None:
     """Return the weights of the points, or None if all are 1.
 
-    Raises
-    ------
-    ValueError
-        If they are not one number >= 0 per point, or if the model can weigh no points.
+    Raises ValueError if they are not one number >= 0 per point, or if the model can weigh no
+    points.
     """
     if weights is None:
         return None

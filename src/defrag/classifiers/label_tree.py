@@ -681,12 +681,7 @@ def blocks_of_nodes(tree: LabelTreeArrays) -> NDArray[np.int64]:
 def node_costs(tree: LabelTreeArrays, points_of_label: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the cost of a block of each node: the points of its labels, at least 1.
 
-    Parameters
-    ----------
-    tree : LabelTreeArrays
-        The tree.
-    points_of_label : ndarray of int64, shape (n_labels,)
-        Number of points of each label.
+    - ``points_of_label``, shape (n_labels,): number of points of each label.
     """
     before = np.concatenate([[0], np.cumsum(points_of_label[tree.order])])
     return np.asarray(1.0 + before[tree.end] - before[tree.begin])
@@ -719,15 +714,9 @@ def join_blocks(
 ) -> LabelTreeWeights:
     """Return the classifiers of some nodes of a tree, joined from parts.
 
-    Parameters
-    ----------
-    tree : LabelTreeArrays
-        The tree.
-    nodes : ndarray of int32
-        The nodes, in ascending order.
-    parts : sequence of (ndarray, LabelTreeWeights)
-        Results of :func:`node_blocks` and the classifiers of these blocks, in order; every block
-        occurs once.
+    - ``nodes``: the nodes, in ascending order.
+    - ``parts``: results of :func:`node_blocks` and the classifiers of these blocks, in order; every
+      block occurs once.
     """
     if len(parts) == 1:
         return parts[0][1]
@@ -745,13 +734,8 @@ def join_waves(
 ) -> LabelTreeWeights:
     """Return the classifiers of all nodes of a tree, given those of waves.
 
-    Parameters
-    ----------
-    tree : LabelTreeArrays
-        The tree.
-    waves : sequence of (ndarray of int32, LabelTreeWeights)
-        Nodes in ascending order, and their classifiers. Other nodes have none in the result, which
-        can be searched down to these.
+    - ``waves``: nodes in ascending order, and their classifiers. Other nodes have none in the
+      result, which can be searched down to these.
     """
     n_nodes = len(tree.begin)
     owner, place = np.full(n_nodes, -1), np.zeros(n_nodes, dtype=np.int64)
@@ -871,16 +855,10 @@ class TreeScore:
     The score is ``exp(sum of c L(m))`` over the steps of a path, where m is the margin of a step
     and c the product of the discounts of the steps after it.
 
-    Attributes
-    ----------
-    loss : Loss
-        Whether ``L(m)`` is ``-max(0, 1 - m) ** power`` or ``-log(1 + exp(-m))``.
-    discount : float
-        The factor of the log score of a node in that of its children.
-    leaf_discount : float
-        The factor of the log score of a leaf in that of its labels.
-    power : int
-        The exponent of the hinge.
+    - ``loss``: whether ``L(m)`` is ``-max(0, 1 - m) ** power`` or ``-log(1 + exp(-m))``.
+    - ``discount``: the factor of the log score of a node in that of its children.
+    - ``leaf_discount``: the factor of the log score of a leaf in that of its labels.
+    - ``power``: the exponent of the hinge.
     """
 
     loss: Loss
@@ -918,18 +896,11 @@ class _Paths:
 class TreesExplainer(Explainer):
     """Explainer of some labels in an ensemble of label trees.
 
-    Parameters
-    ----------
-    members : sequence of TrainedTree
-        The trees.
-    labels : ndarray of int32
-        The labels; a label that is not in a tree has the score 0 there.
-    rule : TreeScore
-        The function from margins to scores.
-    found : ndarray of bool, shape (n_labels, n_members)
-        Whether the search of a tree found a label; its score is 0 in the other trees.
-    missed : ndarray of bool, shape (n_labels,)
-        The labels that no search found; they are scored in all trees.
+    - ``labels``: the labels; a label that is not in a tree has the score 0 there.
+    - ``rule``: the function from margins to scores.
+    - ``found``, shape (n_labels, n_members): whether the search of a tree found a label; its score
+      is 0 in the other trees.
+    - ``missed``, shape (n_labels,): the labels that no search found; they are scored in all trees.
     """
 
     def __init__(

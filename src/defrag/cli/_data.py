@@ -192,10 +192,8 @@ class Reading(MatrixReading):
     def texts_form(self, path: str) -> CorpusForm | None:
         """Return the format of a file of texts by the flag or the file name; None for matrices.
 
-        Raises
-        ------
-        ValueError
-            If a flag is given that the format does not use, or if a folder is not a corpus.
+        Raises ValueError if a flag is given that the format does not use, or if a folder is not a
+        corpus.
         """
         found = text_form(path, self.form)
         if found is None:
@@ -222,11 +220,8 @@ class Reading(MatrixReading):
     ) -> LabelledTexts:
         """Read all texts of a file and the names of their labels, and print their number.
 
-        Raises
-        ------
-        ValueError
-            If the format does not use a file of labels or of label names, or if labels are
-            ``required`` and there are none.
+        Raises ValueError if the format does not use a file of labels or of label names, or if
+        labels are ``required`` and there are none.
         """
         where = f"with texts in the format {form}"
         if form not in _WITH_LABEL_FILE:

@@ -41,16 +41,9 @@ Trainable: TypeAlias = Classifier | TextClassifier
 class Data:
     """Checked points and labels.
 
-    Attributes
-    ----------
-    X : csr_array
-        The points; for texts, the rows of the vectoriser.
-    labels : Labels
-        Their labels.
-    feature_names : ndarray or None
-        Names of the features, if X was a data frame.
-    vectorizer : dict of arrays
-        The packed vectoriser, for texts.
+    - ``X``: the points; for texts, the rows of the vectoriser.
+    - ``feature_names``: names of the features, if X was a data frame.
+    - ``vectorizer``: the packed vectoriser, for texts.
     """
 
     X: Csr

@@ -183,27 +183,12 @@ class Explainer(ABC):
 
     @abstractmethod
     def scores(self, X: Csr) -> Scores:
-        """Return the scores of the labels for the rows of a canonical matrix.
-
-        Parameters
-        ----------
-        X : csr_array, shape (n_rows, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of float64, shape (n_rows, n_labels)
-        """
+        """Return the scores of the labels for the rows of a canonical matrix."""
 
     def attribute(self, row: Csr) -> Attribution:
         """Return the contribution of each entry of a row to the scores.
 
         By default, contributions are computed by leaving entries out.
-
-        Parameters
-        ----------
-        row : csr_array, shape (1, n_features)
-            The row.
         """
         return attribute_by_orders(self.scores, row)
 

@@ -53,10 +53,7 @@ class Document(NamedTuple):
 class CorpusOptions:
     """How a corpus is read, as far as the file does not show it; each format uses some options.
 
-    Raises
-    ------
-    ValueError
-        If the separator is empty, or the delimiter or the encoding is none.
+    Raises ValueError if the separator is empty, or the delimiter or the encoding is none.
     """
 
     # Names of the columns of a table, or keys of JSON objects.

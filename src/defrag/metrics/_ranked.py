@@ -63,10 +63,7 @@ def rank(
 ) -> Ranked:
     """Check true labels and predictions and return the top k labels of each point.
 
-    Raises
-    ------
-    ValueError
-        If they do not match, or if they are names although ``by_id`` requires ids.
+    Raises ValueError if they do not match, or if they are names although ``by_id`` requires ids.
     """
     k = check_k(k)
     predictions = only_labels(predictions)

@@ -94,10 +94,8 @@ class Supervisor:
     def run(self) -> None:
         """Serve until a signal arrives.
 
-        Raises
-        ------
-        OSError, ValueError
-            If the models cannot be loaded at the start, or the address cannot be used.
+        Raises OSError, ValueError if the models cannot be loaded at the start, or the address
+        cannot be used.
         """
         for path in self.settings.models.values():
             os.stat(path)  # noqa: PTH116 - the error has the name of the file

@@ -73,10 +73,7 @@ def chosen_labels(
 ) -> NDArray[np.bool_]:
     """Return which labels are among some words: labels, ``type=...`` or ``scheme=...``.
 
-    Raises
-    ------
-    ValueError
-        If a word is none of them; begins with ``what``.
+    Raises ValueError if a word is none of them; begins with ``what``.
     """
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         raise ValueError(f"{what} must be a list of labels, type=... or scheme=..., got {words!r}")

@@ -88,10 +88,8 @@ Extra: TypeAlias = Callable[[list[str]], Any]
 def extra_rows(extra: Extra, texts: list[str], weight: float, n_columns: int | None = None) -> Any:
     """Compute extra features and scale each row to length ``weight``; zero rows stay zero.
 
-    Raises
-    ------
-    ValueError
-        If the result is not a finite array of one row per text and ``n_columns`` columns.
+    Raises ValueError if the result is not a finite array of one row per text and ``n_columns``
+    columns.
     """
     if not callable(extra):
         raise ValueError(  # noqa: TRY004 - as every other bad parameter
@@ -357,16 +355,9 @@ class TextClassifier(ClassifierMixin, Estimator):
     ) -> None:
         """Train as ``fit`` does, and call ``announce`` before the long part.
 
-        Parameters
-        ----------
-        texts : sequence of str
-            The texts.
-        labels : labels
-            As in ``fit``.
-        announce : callable
-            Called with the unfitted classifier, its points and its labels.
-        sample_weight, shape, thesaurus
-            As in ``fit``.
+        - ``labels``: as in ``fit``.
+        - ``announce``: called with the unfitted classifier, its points and its labels.
+        - ``sample_weight``, ``shape``, ``thesaurus``: as in ``fit``.
         """
         named = thesaurus_of(thesaurus)
         previous = None if shape is None else previous_model(shape, TextClassifier)
@@ -598,15 +589,8 @@ class TextClassifier(ClassifierMixin, Estimator):
     def _rows(self, texts: Sequence[str]) -> Csr:
         """Return texts as the rows that the classifier ranks labels for.
 
-        Parameters
-        ----------
-        texts : sequence of str
-            The texts.
-
-        Returns
-        -------
-        X : csr_array, shape (n_texts, n_features)
-            The features of the vectoriser, then those of ``extra``.
+        - Returns ``X``, shape (n_texts, n_features): the features of the vectoriser, then those of
+          ``extra``.
         """
         return _native.as_matrix(self._points(texts))
 
@@ -665,21 +649,10 @@ class TextClassifier(ClassifierMixin, Estimator):
     ) -> tuple[Ids, Floats]:
         """Return the best labels of each text as places in ``classes_``.
 
-        Parameters
-        ----------
-        texts : sequence of str
-            The texts.
-        k : int, default=5
-            How many labels; more than there are counts as all of them.
-        usable : ndarray of bool, shape (n_labels,), optional
-            Which labels may be returned.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_texts, min(k, n_labels))
-            Places by decreasing score; -1 where ``predict_topk`` has no name.
-        scores : ndarray of float32, of the same shape
-            Their scores between 0 and 1.
+        - ``k``: how many labels; more than there are counts as all of them.
+        - ``usable``, shape (n_labels,): which labels may be returned.
+        - Returns ``labels``, ``scores``: places by decreasing score, -1 where ``predict_topk`` has
+          no name, and scores between 0 and 1; as many as there are labels, at most k.
         """
         if not hasattr(self, "classes_"):
             check_is_fitted(self)

@@ -48,12 +48,7 @@ def _name_to_find(name: str) -> str:
 class LabelNames:
     """The names of the labels of a model, and an index that finds them.
 
-    Parameters
-    ----------
-    classes : ndarray of str objects
-        The labels.
-    thesaurus : Thesaurus
-        Their names.
+    - ``thesaurus``: their names.
     """
 
     def __init__(self, classes: NDArray[Any], thesaurus: Thesaurus) -> None:
@@ -117,16 +112,11 @@ def _check(part: Part) -> None:
 class Naming:
     """What names of labels mean, and the ranker that was learnt with them.
 
-    Parameters
-    ----------
-    use : str
-        What the ranker does, or why there is none.
-    texts, hits : ndarray of int32, shape (n_names,)
-        Training texts with each name, and of these the ones that have its label.
-    points : ndarray of int32, shape (n_labels,)
-        Training texts of each label that has any.
-    weights : ndarray of float64
-        Of the ranker; empty if there is none.
+    - ``use``: what the ranker does, or why there is none.
+    - ``texts``, ``hits``, shape (n_names,): training texts with each name, and of these the ones
+      that have its label.
+    - ``points``, shape (n_labels,): training texts of each label that has any.
+    - ``weights``: of the ranker; empty if there is none.
     """
 
     use: str
@@ -193,14 +183,7 @@ class Naming:
 class NameEvidence:
     """Finds labels by their names; see :class:`defrag.text.ranker.Evidence`.
 
-    Parameters
-    ----------
-    names : LabelNames
-        The names.
-    naming : Naming
-        What they mean.
-    scale : float, default=1.0
-        Factor of all counts, where they are those of a part of the texts.
+    - ``scale``: factor of all counts, where they are those of a part of the texts.
     """
 
     def __init__(self, names: LabelNames, naming: Naming, scale: float = 1.0) -> None:

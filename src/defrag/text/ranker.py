@@ -43,14 +43,9 @@ _MAX_LOGIT, _LARGEST_LOGIT = 30.0, 500.0
 class Found(NamedTuple):
     """The labels that evidence proposes, sorted by text and label.
 
-    Parameters
-    ----------
-    rows, labels : ndarray of int64, shape (n_found,)
-        Texts and labels.
-    numbers : ndarray of float64, shape (n_numbers, n_found)
-        What is known about them; first the log-odds of the evidence alone.
-    points : ndarray of float64, shape (n_labels,)
-        The number of training texts of each label.
+    - ``numbers``, shape (n_numbers, n_found): what is known about them; first the log-odds of the
+      evidence alone.
+    - ``points``, shape (n_labels,): the number of training texts of each label.
     """
 
     rows: NDArray[np.int64]
@@ -101,12 +96,8 @@ def n_weights(n_numbers: int) -> int:
 def join_candidates(labels: Ids, scores: Floats, found: Found) -> Candidates:
     """Return the labels of a ranking and those found by evidence as candidates.
 
-    Parameters
-    ----------
-    labels, scores : ndarray, shape (n_texts, n_ranked)
-        The ranking of the classifier.
-    found : Found
-        The labels found in the same texts.
+    - ``labels``, ``scores``, shape (n_texts, n_ranked): the ranking of the classifier.
+    - ``found``: the labels found in the same texts.
     """
     n_labels = np.int64(len(found.points))
     rows, places = np.nonzero(labels >= 0)
@@ -150,12 +141,8 @@ def has_labels(Y: Csr, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> ND
 class Ranker:
     """Weights of a logistic regression for each kind of candidate.
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (N_KINDS, 1 + n_numbers)
-        The intercept, and the weights of the numbers.
-    adds : bool
-        Whether labels that the classifier does not rank are candidates.
+    - ``weights``, shape (N_KINDS, 1 + n_numbers): the intercept, and the weights of the numbers.
+    - ``adds``: whether labels that the classifier does not rank are candidates.
     """
 
     weights: Numbers
@@ -313,17 +300,8 @@ def learn_ranker(
     out each text from its own counts is not enough: a label of n texts would have n - 1 where it
     is true, and n where it is not, which a ranker learns before anything else.
 
-    Parameters
-    ----------
-    texts : list of str
-        The training texts.
-    Y : csr_array, shape (n_texts, n_labels)
-        Their labels.
-    train_without : callable
-        Takes a mask of held-out texts. Trains the classifier and the evidence on the others;
-        returns its ranking of the held-out texts, and the evidence.
-    n_threads : int
-        Number of threads.
+    - ``train_without``: takes a mask of held-out texts. Trains the classifier and the evidence on
+      the others; returns its ranking of the held-out texts, and the evidence.
     """
     if len(texts) < LEAST_TEXTS:
         return None, "few texts"

@@ -55,14 +55,9 @@ def features_of_pairs(word_feature: Ids, n_features: int) -> Ids:
 class FeatureNames:
     """The names of features, built on demand.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The words, or n-grams.
-    word_feature : ndarray of int32
-        The feature of each word, or -1.
-    pairs : ndarray of int32, shape (n_pairs, 2)
-        The words of each pair.
+    - ``words``: the words, or n-grams.
+    - ``word_feature``: the feature of each word, or -1.
+    - ``pairs``, shape (n_pairs, 2): the words of each pair.
     """
 
     def __init__(self, words: Sequence[str], word_feature: Ids, pairs: Ids) -> None:
@@ -101,13 +96,9 @@ _JAMO = ((0x1100, 0x1200), (0xA960, 0xA980), (0xD7B0, 0xD800))
 class TextSpans(NamedTuple):
     """Features of a text, and the characters that each of their occurrences covers.
 
-    Parameters
-    ----------
-    features : ndarray of int32, shape (n_occurrences,)
-        The features, in the order of the text.
-    begins, ends : ndarray of int64, shape (n_occurrences,)
-        ``text[begin:end]`` is the word, the pair of words and what stands between them, or the
-        part of a word that an n-gram covers.
+    - ``features``, shape (n_occurrences,): the features, in the order of the text.
+    - ``begins``, ``ends``, shape (n_occurrences,): ``text[begin:end]`` is the word, the pair of
+      words and what stands between them, or the part of a word that an n-gram covers.
     """
 
     features: Ids
@@ -118,13 +109,7 @@ class TextSpans(NamedTuple):
 def normalise_with_places(text: str) -> tuple[str, NDArray[np.int64] | None]:
     """Return a text in normal form C and the original position of each of its characters.
 
-    Returns
-    -------
-    normal : str
-        The text in normal form C.
-    places : ndarray of int64, shape (len(normal) + 1,), or None
-        The place in ``text`` of each character of ``normal``, and the length of ``text``. None
-        if the text is in normal form.
+    The positions end with the length of ``text``; they are None if it is in normal form.
     """
     if text.isascii() or unicodedata.is_normalized("NFC", text):
         return text, None
@@ -150,12 +135,8 @@ def to_original(
 ) -> tuple[Offsets, Offsets]:
     """Convert positions in a normalised text to positions in the original text.
 
-    Parameters
-    ----------
-    places : ndarray of int64
-        Of :func:`normalise_with_places`.
-    begins, ends : ndarray of int64
-        Spans of the normalised text, none of them empty.
+    - ``places``: of :func:`normalise_with_places`.
+    - ``begins``, ``ends``: spans of the normalised text, none of them empty.
     """
     # A span ends where the cluster of its last character does.
     after = np.searchsorted(places, places[ends - 1], side="right")
@@ -176,13 +157,6 @@ def follow_terms(previous: Terms, found: Terms) -> Terms:
 
     New terms get the ids after those, words before pairs. Terms of the other vocabulary that were
     not found keep their ids with an idf of 0, so they are ignored in texts.
-
-    Parameters
-    ----------
-    previous : Terms
-        The other vocabulary.
-    found : Terms
-        The terms of a corpus.
 
     Examples
     --------

@@ -59,14 +59,9 @@ class StableMatching:
     def propose(self, features: Ids, preferences: Matches, groups: Ids) -> None:
         """Match features that have no seat yet.
 
-        Parameters
-        ----------
-        features : ndarray of int32
-            The features.
-        preferences : Matches
-            Columns of ``groups`` and similarities for each feature, by decreasing similarity.
-        groups : ndarray of int32
-            The groups of the columns.
+        - ``preferences``: columns of ``groups`` and similarities for each feature, by decreasing
+          similarity.
+        - ``groups``: the groups of the columns.
         """
         columns = groups[preferences.columns].tolist()
         scores = preferences.scores.tolist()
