@@ -1,4 +1,4 @@
-"""Loading and predicting do without scikit-learn; once it is imported, all is as if it had been."""
+"""Load, fit and predict do without scikit-learn; once it is imported, all is as if it had been."""
 
 import subprocess
 import sys
@@ -12,12 +12,13 @@ from tests.data import make_data
 PREDICT = """
 import copy, sys
 import numpy as np, scipy.sparse
-from defrag import load
+from defrag import Focused, load
 
 model, text = load(sys.argv[1]), load(sys.argv[2]).set_params(n_jobs=2)
 X = scipy.sparse.random_array((3, model.n_features_in_), density=0.5, rng=0, format="csr")
 model.predict_topk(X), model.predict_topk(X.toarray()), model.explain(X[[0]])
 copy.copy(text).predict_topk(["red apple", "green"]), text.explain("red apple")
+Focused().fit(X, np.eye(3)), Focused().fit(X.toarray(), scipy.sparse.eye_array(3, format="csr"))
 heavy = {"sklearn", "typer", "click", "rich", "pandas", "scipy.special"} & set(sys.modules)
 assert not heavy, heavy
 classes = load(sys.argv[3])

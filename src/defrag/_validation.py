@@ -36,7 +36,7 @@ _KERNEL_FORMS = frozenset({sparse.csr_array, sparse.csr_matrix})
 
 def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr:
     """Return the validated X of an estimator; ``reset`` is True in ``fit``."""
-    canonical = None if reset else _canonical_or_none(estimator, X)
+    canonical = _canonical_or_none(estimator, X, reset=reset)
     if canonical is not None:
         return canonical
     from sklearn.utils.validation import validate_data  # noqa: PLC0415 - slow to import
@@ -67,18 +67,27 @@ def check_rows(estimator: BaseEstimator, X: MatrixLike, *, few: bool) -> Csr | K
     return check_features(estimator, X, reset=False)
 
 
-def _canonical_or_none(estimator: BaseEstimator, X: MatrixLike) -> Csr | None:
+def _canonical_or_none(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr | None:
+    """Return the validated X of an estimator if it is canonical, otherwise None."""
+    known = estimator.__dict__
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or 0 in shape or not (reset or shape[1] == known.get("n_features_in_")):
+        return None
+    clean = None if "feature_names_in_" in known else _clean_or_none(X)
+    if reset and clean is not None:
+        estimator.n_features_in_ = shape[1]
+    return clean
+
+
+def _clean_or_none(X: MatrixLike) -> Csr | None:
     """Return X with converted types if it is valid and canonical, otherwise None.
 
-    For a single row, the general checks take several times as long as the prediction. They
-    are run only on a matrix that fails here, and raise the error.
+    The general checks import scikit-learn, and for a single row take several times as long as the
+    prediction. They are run only on a matrix that fails here, and raise the error.
     """
-    if type(X) not in (sparse.csr_array, sparse.csr_matrix, np.ndarray):
+    if type(X) not in {sparse.csr_array, sparse.csr_matrix, np.ndarray}:
         return None
-    shape, known = X.shape, estimator.__dict__
-    if len(shape) != 2 or shape[0] == 0 or shape[1] != known.get("n_features_in_"):
-        return None
-    if "feature_names_in_" in known or X.dtype.kind not in "fiub":
+    if len(X.shape) != 2 or X.dtype.kind not in "fiub":
         return None
     if type(X) is np.ndarray:
         with np.errstate(over="ignore"):
@@ -109,21 +118,24 @@ def _with_kernel_types(X: Csr) -> Csr:
 
 def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> Csr:
     """Return a validated matrix other than the X of an estimator; errors refer to ``name``."""
-    from sklearn.utils.validation import check_array  # noqa: PLC0415 - slow to import
+    matrix = _clean_or_none(X)
+    if matrix is None:
+        from sklearn.utils.validation import check_array  # noqa: PLC0415 - slow to import
 
-    refuse_broken(X, name=name)
-    X = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=np.float32,
-        accept_large_sparse=True,
-        ensure_min_samples=0,
-        ensure_min_features=0,
-        input_name=name,
-    )
-    if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(f"{name} must have {n_features} columns, got {X.shape[1]}")
-    return canonical_csr(X, name=name)
+        refuse_broken(X, name=name)
+        checked = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=np.float32,
+            accept_large_sparse=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name=name,
+        )
+        matrix = canonical_csr(checked, name=name)
+    if n_features is not None and matrix.shape[1] != n_features:
+        raise ValueError(f"{name} must have {n_features} columns, got {matrix.shape[1]}")
+    return matrix
 
 
 def refuse_broken(X: Any, *, name: str) -> None:

@@ -59,7 +59,7 @@ def test_concurrent_first_rows_agree(data):
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
 def test_a_canonical_row_needs_no_general_check(model, data, kind):
     row = kind(data[0][[3]])
-    assert _canonical_or_none(model, row) is not None
+    assert _canonical_or_none(model, row, reset=False) is not None
     expected = model.predict_topk(data[0][[3]].toarray())
     np.testing.assert_array_equal(model.predict_topk(row)[0], expected[0])
 
@@ -72,7 +72,7 @@ def test_rows_of_other_types_need_no_general_check(model, data, kind, values, id
     row.data = np.ceil(10 * row.data).astype(values)
     row.indices, row.indptr = row.indices.astype(ids), row.indptr.astype(ids)
     before = {name: getattr(row, name).copy() for name in ("data", "indices", "indptr")}
-    ready = _canonical_or_none(model, row)
+    ready = _canonical_or_none(model, row, reset=False)
     assert type(ready) is sparse.csr_array
     assert (ready.data.dtype, ready.indices.dtype, ready.indptr.dtype) == (
         np.float32, np.int32, np.int32,
@@ -91,7 +91,7 @@ def test_numbers_that_do_not_fit_are_refused(model, data):
     wide = changed(row, indices=far, indptr=row.indptr.astype(np.int64))
     large = changed(row, data=np.full(row.nnz, 1e300))
     for bad, message in [(wide, "a column index is outside"), (large, "finite|float32")]:
-        assert _canonical_or_none(model, bad) is None
+        assert _canonical_or_none(model, bad, reset=False) is None
         with pytest.raises(ValueError, match=message):
             model.predict_topk(bad)
 
@@ -135,7 +135,7 @@ def test_rows_that_are_not_canonical_are_made_so(model, data):
     )
     backwards = changed(row, data=row.data[::-1].copy(), indices=row.indices[::-1].copy())
     for form in (with_zero, backwards, row.tocsc(), row.tocoo()):
-        assert _canonical_or_none(model, form) is None
+        assert _canonical_or_none(model, form, reset=False) is None
         labels, scores = model.predict_topk(form)
         np.testing.assert_array_equal(labels, expected[0])
         np.testing.assert_array_equal(scores, expected[1])
