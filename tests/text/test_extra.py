@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from defrag import DiSMEC, LabelTree, TextClassifier, TextVectorizer, load
-from defrag.text.classifier import extra_rows
+from defrag.text._texts import extra_rows
 from tests.text.data import make_texts
 
 HINTS = {"algebra": 0, "sorting": 1, "network": 2, "größe": 3}

@@ -13,7 +13,7 @@ from scipy import sparse
 import defrag
 from defrag import TextClassifier, Thesaurus, _native
 from defrag.exceptions import ModelFormatError
-from defrag.text.naming import LabelNames, NameEvidence, Naming
+from defrag.text.naming import LabelNames, NameEvidence, Naming, with_names
 from defrag.text.ranker import Found, Ranker, fit_logistic, join_candidates, learn_ranker
 from tests.oracles import names as oracle
 
@@ -302,7 +302,8 @@ def test_names_of_labels_with_points_are_training_points(model):
     shape = len(TEXTS), model.base_.n_labels_
     Y = sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
     weights = np.full(len(TEXTS), 2.0, dtype=np.float32)
-    more_X, more_Y, more_weights = model._with_names(model._names_, X, Y, weights)
+    points = X, Y, weights
+    more_X, more_Y, more_weights = with_names(model._labels_.names, points, model._rows)
     trained = model.classes_[: shape[1]]
     assert more_X.shape[0] == more_Y.shape[0] == len(more_weights) == len(TEXTS) + len(trained)
     assert trained[more_Y.indices[Y.nnz :]].tolist() == trained.tolist()

@@ -94,9 +94,9 @@ def _add(model: TextClassifier, source: str, path: str, output: str, *, as_json:
     before = len(model.classes_)
     weights = describe(source)["weight_type"] or "float32"
     model.add_labels(path).save(output, weights=weights)
-    n_moved = int(np.count_nonzero(model._current_ != np.arange(len(model.classes_))))
+    n_moved = int(np.count_nonzero(model._labels_.current != np.arange(len(model.classes_))))
     counts = {"labels": len(model.classes_), "new": len(model.classes_) - before,
-              "withdrawn": 0 if model._current_ is None else n_moved}  # fmt: skip
+              "withdrawn": 0 if model._labels_.current is None else n_moved}  # fmt: skip
     if as_json:
         print_json({"model": output, **counts})
     else:

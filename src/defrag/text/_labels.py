@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defrag.thesaurus import Thesaurus
+from defrag.text.naming import LabelNames, NameEvidence
+from defrag.thesaurus import Match, Thesaurus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from defrag._validation import Labels
     from defrag.io.files import PathLike
-    from defrag.typing import Floats, Ids
+    from defrag.text.naming import Naming
+    from defrag.text.ranker import Ranker
+    from defrag.typing import Csr, Floats, Ids
 
 
 def thesaurus_of(given: Thesaurus | PathLike | None) -> Thesaurus | None:
@@ -33,10 +36,20 @@ def thesaurus_of(given: Thesaurus | PathLike | None) -> Thesaurus | None:
     raise ValueError(f"thesaurus must be a Thesaurus or a file, got {type(given).__name__}")
 
 
-def check_known(labels: Labels, thesaurus: Thesaurus | None) -> None:
-    """Raise ValueError if none of the labels of the texts is in the thesaurus."""
-    if thesaurus is None or labels.classes is None or labels.classes.dtype != object:
+NAMES_ONLY = "a thesaurus is for lists of names as labels, not for other labels"
+
+
+def check_thesaurus(labels: Labels, thesaurus: Thesaurus | None) -> None:
+    """Raise ValueError if a thesaurus does not have names of any of the labels of the texts."""
+    if thesaurus is None:
         return
+    if (
+        not labels.multilabel
+        or labels.dense
+        or labels.classes is None
+        or (labels.classes.dtype != object)
+    ):
+        raise ValueError(NAMES_ONLY)
     names = labels.classes.tolist()
     if names and (thesaurus.numbers(names) < 0).all():
         raise ValueError(
@@ -95,16 +108,6 @@ def chosen_labels(
     return chosen
 
 
-def usable_labels(
-    current: NDArray[np.int32] | None, usable: NDArray[np.bool_] | None
-) -> NDArray[np.int32] | None:
-    """Return current labels with -1 for those that are not usable; None if all are unchanged."""
-    if usable is None:
-        return current
-    own = np.arange(len(usable), dtype=np.int32) if current is None else current
-    return np.where((own >= 0) & usable[own], own, np.int32(-1))
-
-
 def redirect(
     labels: Ids, scores: Floats, current: NDArray[np.int32], k: int
 ) -> tuple[Ids, Floats, Ids]:
@@ -124,3 +127,126 @@ def redirect(
     found, sources = (np.take_along_axis(one, first, axis=1) for one in (moved, labels))
     values = np.where(found >= 0, np.take_along_axis(scores, first, axis=1), np.float32(0.0))
     return found.astype(np.int32), values, sources
+
+
+class LabelTable:
+    """The labels of a model: those with training points, then those that only have a name.
+
+    Parameters
+    ----------
+    trained : ndarray
+        The labels with training points.
+    thesaurus : Thesaurus, optional
+        What labels are called.
+    naming : Naming, optional
+        What names in texts mean.
+    names : LabelNames, optional
+        The names whose counts ``naming`` has; default: those of the thesaurus.
+    """
+
+    def __init__(
+        self,
+        trained: NDArray[Any],
+        thesaurus: Thesaurus | None,
+        naming: Naming | None,
+        names: LabelNames | None,
+    ) -> None:
+        self.n_trained, self.thesaurus, self.naming = len(trained), thesaurus, naming
+        self.classes = with_names_only(trained, thesaurus)
+        self.current = current_labels(self.classes, thesaurus)
+        self.names: LabelNames | None = None
+        self.evidence: NameEvidence | None = None
+        if thesaurus is None:
+            return
+        if names is not None and names.thesaurus is thesaurus:
+            self.names = names
+        else:
+            self.names = LabelNames(self.classes, thesaurus)
+        if naming is not None:
+            if names is not None and names is not self.names:
+                naming = self.naming = naming.follow(names, self.names)
+            naming.check_fits(self.names, len(trained))
+            self.evidence = NameEvidence(self.names, naming)
+
+    @property
+    def ranker(self) -> Ranker | None:
+        """The ranker of candidates, None if the base alone ranks."""
+        return None if self.evidence is None else self.evidence.naming.ranker
+
+    @property
+    def n_ranked(self) -> int:
+        """The number of labels that may be ranked: with points, or all that have names."""
+        return self.n_trained if self.ranker is None else len(self.classes)
+
+    def number(self, label: str) -> int:
+        """Return the place of a label."""
+        known = self.classes
+        if isinstance(label, str) and known.dtype.kind not in "OU":
+            known = known.astype(str)  # numbers come from command lines as text
+        found: Any = np.flatnonzero(known == label) if np.isscalar(label) else ()
+        if not len(found):
+            raise ValueError(f"label must be a label of the model, got {label!r}")
+        return int(found[0])
+
+    def name(self, label: str, language: str | None) -> str | None:
+        """Return what a label is called, None if it has no name."""
+        name = label if self.thesaurus is None else self.thesaurus.name(label, language)
+        return None if name == label else name
+
+    def find(self, words: str, n: int, language: str | None) -> list[Match]:
+        """Return labels by the words of their names; see ``TextClassifier.find_labels``."""
+        named = self.thesaurus
+        if named is None:
+            named = Thesaurus.of({"id": str(one), "name": str(one)} for one in self.classes)
+        found = named.search(words, n, language=language)
+        if words in self.classes:
+            same = Match(words, named.name(words, language), words, exact=True)
+            return [same, *(one for one in found if one.label != words and one.exact)][:n]
+        return found
+
+    def usable(self, allow: Sequence[str] | None, deny: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which labels may be returned."""
+        found = ~chosen_labels("deny", deny, self.classes, self.thesaurus)
+        if allow is not None:
+            found &= chosen_labels("allow", allow, self.classes, self.thesaurus)
+        return found
+
+    def in_columns(self, labels: Labels, form: str) -> Csr:
+        """Return labels of other texts; those that are unknown follow the own ones."""
+        own = self.classes
+        if labels.classes is None:
+            return labels.matrix
+        if form == "names" and labels.classes.tolist() == own.tolist():
+            return labels.matrix  # columns in an order of their own
+        if own.dtype.kind in "iufb" and labels.classes.dtype.kind not in "iufb":
+            raise ValueError(
+                f"labels must be labels of the model, got {labels.classes[0]!r}: it has numbers"
+            )
+        return labels.in_columns_of(own)
+
+    def best(
+        self,
+        rank: Callable[[int], tuple[Ids, Floats]],
+        k: int,
+        usable: NDArray[np.bool_] | None = None,
+    ) -> tuple[Ids, Floats, Ids]:
+        """Return the best k usable labels, their scores, and the labels that were ranked.
+
+        Those are others where a label has taken the place of older ones. ``rank`` returns the
+        best labels of the model as it was trained.
+        """
+        current = self.current
+        if usable is not None:
+            own = np.arange(len(usable), dtype=np.int32) if current is None else current
+            current = np.where((own >= 0) & usable[own], own, np.int32(-1))
+        if current is None:
+            labels, scores = rank(k)
+            return labels, scores, labels
+        asked = k = min(k, self.n_ranked)
+        while True:  # labels that may not be returned have taken places
+            labels, scores = rank(asked)
+            found, values, sources = redirect(labels, scores, current, k)
+            lacking = (found < 0).any(axis=1)
+            if asked == self.n_ranked or not (labels[lacking, -1:] >= 0).any():
+                return found, values, sources
+            asked = min(4 * asked, self.n_ranked)

@@ -1,4 +1,4 @@
-"""Validation of texts and label names, the rules of parameters of texts, and stems of words.
+"""Validation of texts, label names and computed features, rules of parameters, stems of words.
 
 Called by the vectoriser, the text classifier, and training in parts.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +28,8 @@ from defrag._validation import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from defrag.typing import Csr
 
 
 def check_texts(texts: Any) -> list[str]:
@@ -237,3 +240,45 @@ def load_stemmer(name: str) -> Any:
         raise ValueError(f"stemmer must be one of {', '.join(known)}, got {name!r}")
     # Each word is stemmed once per call, so PyStemmer's cache (size 0 here) would not help.
     return Stemmer.Stemmer(name, 0)
+
+
+# --- Dense features of texts that the user computes, such as embeddings.
+
+Extra: TypeAlias = Callable[[list[str]], Any]
+"""Takes m texts, returns an array of shape (m, n_extra)."""
+
+
+def extra_rows(extra: Extra, texts: list[str], weight: float, n_columns: int | None = None) -> Any:
+    """Compute extra features and scale each row to length ``weight``; zero rows stay zero.
+
+    Raises ValueError if the result is not a finite array of one row per text and ``n_columns``
+    columns.
+    """
+    if not callable(extra):
+        raise ValueError(  # noqa: TRY004 - as every other bad parameter
+            f"extra must be a function of a list of texts, got {extra!r}"
+        )
+    found = np.asarray(extra(list(texts)))
+    if found.ndim != 2 or found.shape[0] != len(texts) or found.dtype.kind not in "fiub":
+        raise ValueError(
+            f"extra must return an array of numbers of shape ({len(texts)}, n_extra), got "
+            f"{found.dtype} of shape {found.shape}"
+        )
+    if not found.shape[1] or n_columns not in {None, found.shape[1]}:
+        wanted = "at least 1" if n_columns is None else n_columns
+        raise ValueError(f"extra must return {wanted} columns, got {found.shape[1]}")
+    if not np.isfinite(found).all():
+        raise ValueError("extra must return finite numbers")
+    values = found.astype(np.float64)
+    largest = np.abs(values).max(axis=1, keepdims=True)
+    values /= np.where(largest > 0, largest, 1.0)  # squares must not overflow
+    length = np.sqrt((values * values).sum(axis=1, keepdims=True))
+    return np.float32(weight * values / np.where(length > 0, length, 1.0))
+
+
+def append_columns(X: Csr, block: Any) -> Csr:
+    """Append dense columns to a sparse matrix."""
+    joined = sparse.hstack([X, sparse.csr_array(block)], format="csr", dtype=np.float32)
+    result = sparse.csr_array(joined)
+    result.has_canonical_format = True
+    return result

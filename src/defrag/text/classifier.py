@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 from scipy import sparse
@@ -24,8 +22,6 @@ from defrag._validation import check_seed, require_labels
 from defrag.classifiers import LabelTree
 from defrag.classifiers._answers import (
     Calibration,
-    check_count,
-    explain_point,
     features_of_label,
     has_probabilities,
 )
@@ -38,90 +34,35 @@ from defrag.classifiers._weights import (
     check_sample_weight,
     with_class_weight,
 )
-from defrag.explain import Explanations
-from defrag.explain.explanation import Span, without_features
 from defrag.focusing import Focused
 from defrag.persistence.fields import COUNT, MAX_COUNT, Number, State, Strings
 from defrag.persistence.kinds import Child, Unfitted
+from defrag.text._explaining import explain_text
 from defrag.text._labels import (
-    check_known,
-    chosen_labels,
-    current_labels,
-    redirect,
+    NAMES_ONLY,
+    LabelTable,
+    check_thesaurus,
     thesaurus_of,
-    usable_labels,
     with_names_only,
 )
-from defrag.text._texts import check_text_labels, check_texts
-from defrag.text.naming import LabelNames, NameEvidence, Naming
-from defrag.text.ranker import (
-    N_RANKED,
-    Ranker,
-    is_better,
-    join_candidates,
-    learn_ranker,
-    rank_with,
-)
+from defrag.text._texts import Extra, append_columns, check_text_labels, check_texts, extra_rows
+from defrag.text.naming import LabelNames, Naming, Points, learn_naming
+from defrag.text.ranker import N_RANKED, rank_with
 from defrag.text.vectorizer import TextVectorizer
 from defrag.thesaurus import Match, Thesaurus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from sklearn.utils import Tags
     from typing_extensions import Self
 
     from defrag._native import KernelRows
-    from defrag._validation import Labels
-    from defrag.explain import Explanation, LabelFeatures
+    from defrag.explain import Explanation, Explanations, LabelFeatures
     from defrag.io.files import PathLike
     from defrag.persistence.fields import Part
     from defrag.typing import Csr, Floats, Ids, Seed
-
-# --- Dense features of texts that the user computes, such as embeddings.
-
-Extra: TypeAlias = Callable[[list[str]], Any]
-"""Takes m texts, returns an array of shape (m, n_extra)."""
-
-
-def extra_rows(extra: Extra, texts: list[str], weight: float, n_columns: int | None = None) -> Any:
-    """Compute extra features and scale each row to length ``weight``; zero rows stay zero.
-
-    Raises ValueError if the result is not a finite array of one row per text and ``n_columns``
-    columns.
-    """
-    if not callable(extra):
-        raise ValueError(  # noqa: TRY004 - as every other bad parameter
-            f"extra must be a function of a list of texts, got {extra!r}"
-        )
-    found = np.asarray(extra(list(texts)))
-    if found.ndim != 2 or found.shape[0] != len(texts) or found.dtype.kind not in "fiub":
-        raise ValueError(
-            f"extra must return an array of numbers of shape ({len(texts)}, n_extra), got "
-            f"{found.dtype} of shape {found.shape}"
-        )
-    if not found.shape[1] or n_columns not in {None, found.shape[1]}:
-        wanted = "at least 1" if n_columns is None else n_columns
-        raise ValueError(f"extra must return {wanted} columns, got {found.shape[1]}")
-    if not np.isfinite(found).all():
-        raise ValueError("extra must return finite numbers")
-    values = found.astype(np.float64)
-    largest = np.abs(values).max(axis=1, keepdims=True)
-    values /= np.where(largest > 0, largest, 1.0)  # squares must not overflow
-    length = np.sqrt((values * values).sum(axis=1, keepdims=True))
-    return np.float32(weight * values / np.where(length > 0, length, 1.0))
-
-
-def append_columns(X: Csr, block: Any) -> Csr:
-    """Append dense columns to a sparse matrix."""
-    joined = sparse.hstack([X, sparse.csr_array(block)], format="csr", dtype=np.float32)
-    result = sparse.csr_array(joined)
-    result.has_canonical_format = True
-    return result
-
-
-_UNKNOWN = "the text has no known word, so no label is predicted"
 
 
 _K_RULE = Int(1)
@@ -360,6 +301,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         - ``sample_weight``, ``shape``, ``thesaurus``: as in ``fit``.
         """
         named = thesaurus_of(thesaurus)
+        self.naming_ = None
         previous = None if shape is None else previous_model(shape, TextClassifier)
         self._check_parameters()
         seed = check_seed(self.random_state)
@@ -383,7 +325,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             self.n_extra_ = block.shape[1]
             X = append_columns(X, block)
         Y = known.matrix
-        check_known(known, named)
+        check_thesaurus(known, named)
         announce(blank, X, Y)
         shapes = None
         if previous is not None:
@@ -392,16 +334,22 @@ class TextClassifier(ClassifierMixin, Estimator):
             found = match_labels(previous.classes_[:n_labels], n_labels, own, Y.shape[1])
             shapes = Shapes(previous.base_, found)
         points = X, Y, weights
-        classes = known.classes
-        if named is not None and classes is not None and known.multilabel and not known.dense:
-            names = LabelNames(with_names_only(classes, named), named)
-            self.naming_, names_help = self._learn_naming(names, blank, checked, points)
-            points = self._with_names(names, *points) if names_help else points
+        names = None
+        if named is not None and known.classes is not None:
+            names = LabelNames(with_names_only(known.classes, named), named)
+
+            def rank(some: Points, held: Csr) -> tuple[Ids, Floats]:
+                base: Classifier = clone(blank)._fit_canonical(some[0], some[1], None, some[2])
+                return base._rank(held, min(N_RANKED, Y.shape[1]), exhaustive=False)
+
+            threads = _native.n_threads(self.n_jobs)
+            self.naming_, points = learn_naming(
+                names, checked, points, rank, self._rows, n_threads=threads
+            )
         self.base_ = blank._fit_canonical(points[0], points[1], shapes, points[2])
         if shapes is not None:
             shapes.check_all_taken()
-        self._set_labels(known.classes, known.dense, known.multilabel)
-        self._use_thesaurus(named)
+        self._set_labels(known.classes, known.dense, known.multilabel, names)
         if self.calibration is not None:
             self.base_.calibration_ = self._held_out_calibration(blank, X, Y, seed, weights)
 
@@ -419,83 +367,29 @@ class TextClassifier(ClassifierMixin, Estimator):
         labels, scores = model._rank(X[held], min(_CALIBRATED, Y.shape[1]), exhaustive=False)
         return Calibration.of_ranking(labels, scores, Y[held])
 
-    def _learn_naming(
+    def _set_labels(
         self,
-        names: LabelNames,
-        blank: Classifier,
-        texts: list[str],
-        points: tuple[Csr, Csr, Floats | None],
-    ) -> tuple[Naming, bool]:
-        """Return what names in texts mean, with the ranker that is best on held-out texts.
-
-        And whether the base is better on these if names are training points, too.
-        """
-        threads = _native.n_threads(self.n_jobs)
-        X, Y, weights = points
-        names_help = False
-
-        def train_without(held: NDArray[np.bool_]) -> tuple[Ids, Floats, NameEvidence]:
-            nonlocal names_help
-            rest = np.flatnonzero(~held)
-            known = Naming.count(names, [texts[i] for i in rest.tolist()], Y[rest], threads)
-            evidence = NameEvidence(names, known, len(texts) / len(rest))
-            plain = X[rest], Y[rest], None if weights is None else weights[rest]
-            rankings = [
-                clone(blank)
-                ._fit_canonical(some_X, some_Y, None, some_weights)
-                ._rank(X[held], min(N_RANKED, Y.shape[1]), exhaustive=False)
-                for some_X, some_Y, some_weights in (plain, self._with_names(names, *plain))
-            ]
-            names_help = is_better(rankings[1][0], rankings[0][0], Y[held])
-            return *rankings[names_help], evidence
-
-        ranker, use = learn_ranker(texts, Y, train_without, n_threads=threads)
-        naming = Naming.count(names, texts, Y, threads)
-        return naming.with_ranker(ranker, use), names_help
-
-    def _with_names(
-        self, names: LabelNames, X: Csr, Y: Csr, weights: Floats | None
-    ) -> tuple[Csr, Csr, Floats | None]:
-        """Return points and, after them, the names of their labels as points of these labels."""
-        counts = np.append(np.bincount(Y.indices, minlength=names.n_labels), 0)
-        chosen = np.flatnonzero(counts[names.labels] > 0)
-        rows = _native.as_matrix(self._points([names.names[i] for i in chosen.tolist()]))
-        entries = np.ones(len(chosen), np.float32), names.labels[chosen], np.arange(len(chosen) + 1)
-        owners = sparse.csr_array(entries, shape=(len(chosen), Y.shape[1]))
-        both = [sparse.csr_array(sparse.vstack(pair)) for pair in ((X, rows), (Y, owners))]
-        for matrix in both:
-            matrix.indices = matrix.indices.astype(np.int32, copy=False)
-            matrix.has_canonical_format = True
-        if weights is not None:
-            weights = np.append(weights, np.ones(len(chosen), dtype=weights.dtype))
-        return both[0], both[1], weights
-
-    def _set_labels(self, classes: NDArray[Any] | None, dense: bool, multilabel: bool) -> None:
+        classes: NDArray[Any] | None,
+        dense: bool,
+        multilabel: bool,
+        names: LabelNames | None = None,
+    ) -> None:
         """Set the labels of a model whose base is trained, from the parts of ``Labels``."""
         n_labels = self.base_.n_labels_
         self.base_._set_labels(n_labels, None if multilabel else classes, dense_answers=dense,
                                multilabel=multilabel)  # fmt: skip
         self.numbered_ = multilabel and classes is not None and classes.dtype != object
         self.classes_ = self.base_.classes_ if classes is None else classes
-        self._use_thesaurus(None)
+        self.naming_ = getattr(self, "naming_", None)
+        self._use_thesaurus(None if names is None else names.thesaurus, names)
 
-    def _use_thesaurus(self, thesaurus: Thesaurus | None) -> None:
+    def _use_thesaurus(self, thesaurus: Thesaurus | None, names: LabelNames | None = None) -> None:
         """Set what labels are called, and those with names only after those with points."""
-        trained = self.classes_[: self.base_.n_labels_]
         if thesaurus is not None and (self._answer_form() != "lists" or self.numbered_):
-            raise ValueError("a thesaurus is for lists of names as labels, not for other labels")
-        self.thesaurus_ = thesaurus
-        self.classes_ = with_names_only(trained, thesaurus)
-        self._current_ = current_labels(self.classes_, thesaurus)
-        previous: LabelNames | None = getattr(self, "_names_", None)
-        naming = self.naming_ = getattr(self, "naming_", None)
-        self._names_ = None if thesaurus is None else LabelNames(self.classes_, thesaurus)
-        self._evidence_ = None
-        if self._names_ is not None and naming is not None:
-            if previous is not None:
-                naming = self.naming_ = naming.follow(previous, self._names_)
-            naming.check_fits(self._names_, len(trained))
-            self._evidence_ = NameEvidence(self._names_, naming)
+            raise ValueError(NAMES_ONLY)
+        trained = self.classes_[: self.base_.n_labels_]
+        table = self._labels_ = LabelTable(trained, thesaurus, self.naming_, names)
+        self.classes_, self.thesaurus_, self.naming_ = table.classes, thesaurus, table.naming
 
     def add_labels(self, thesaurus: Thesaurus | PathLike) -> TextClassifier:
         """Add labels with names, and rename, withdraw or merge labels, without training.
@@ -528,7 +422,8 @@ class TextClassifier(ClassifierMixin, Estimator):
         if found is None:
             raise ValueError("thesaurus must be a Thesaurus or a file, got None")
         changed = copy(self)
-        changed._use_thesaurus(found if self.thesaurus_ is None else self.thesaurus_.merged(found))
+        both = found if self.thesaurus_ is None else self.thesaurus_.merged(found)
+        changed._use_thesaurus(both, self._labels_.names)
         self.__dict__ = changed.__dict__  # in one assignment, as fit does it
         return self
 
@@ -671,33 +566,12 @@ class TextClassifier(ClassifierMixin, Estimator):
         Those are others where a label has taken the place of older ones.
         """
         points = self._points(texts)
-        current = usable_labels(self._current_, usable)
-        if current is None:
-            labels, scores = self._ranked(texts, points, k)
-            return labels, scores, labels
-        n_labels = self._n_ranked
-        asked = k = min(k, n_labels)
-        while True:  # labels that may not be returned have taken places
-            labels, scores = self._ranked(texts, points, asked)
-            found, values, sources = redirect(labels, scores, current, k)
-            lacking = (found < 0).any(axis=1)
-            if asked == n_labels or not (labels[lacking, -1:] >= 0).any():
-                return found, values, sources
-            asked = min(4 * asked, n_labels)
-
-    @property
-    def _n_ranked(self) -> int:
-        """The number of labels that may be ranked: with points, or all that have names."""
-        return self.base_.n_labels_ if self._ranker() is None else len(self.classes_)
-
-    def _ranker(self) -> Ranker | None:
-        """Return the ranker of candidates, None if the base alone ranks."""
-        return None if self._evidence_ is None else self._evidence_.naming.ranker
+        return self._labels_.best(lambda n: self._ranked(texts, points, n), k, usable)
 
     def _base_ranking(self, points: Csr | KernelRows, k: int) -> tuple[Ids, Floats]:
         """Return the ranking of points by the base, of more labels if a ranker follows."""
         X = cast("Csr", points) if self.base_._ranks_kernel_rows else _native.as_matrix(points)
-        n_asked = k if self._ranker() is None else max(k, N_RANKED)
+        n_asked = k if self._labels_.ranker is None else max(k, N_RANKED)
         labels, scores = self.base_._rank(X, min(n_asked, self.base_.n_labels_), exhaustive=False)
         if _native.count_empty_rows(X):
             nothing_known = X.indptr[1:] == X.indptr[:-1]
@@ -707,23 +581,20 @@ class TextClassifier(ClassifierMixin, Estimator):
     def _ranked(self, texts: list[str], points: Csr | KernelRows, k: int) -> tuple[Ids, Floats]:
         """Return the ranking of points, those of the texts, by the model as it was trained."""
         labels, scores = self._base_ranking(points, k)
-        ranker = self._ranker()
-        if ranker is None or self._evidence_ is None:
+        found = self._labels_
+        if found.ranker is None or found.evidence is None:
             return labels, scores
         threads = _native.n_threads(self.n_jobs)
-        n_best = min(k, len(self.classes_))
-        return rank_with(
-            ranker, self._evidence_, texts, labels, scores, k=n_best, n_threads=threads
-        )
+        k = min(k, len(self.classes_))
+        return rank_with(found.ranker, found.evidence, texts, labels, scores, k=k,
+                         n_threads=threads)  # fmt: skip
 
     def _usable(self, allow: Sequence[str] | None, deny: Sequence[str]) -> NDArray[np.bool_] | None:
         """Return which labels may be returned, None for all."""
         if allow is None and isinstance(deny, tuple) and not deny:
             return None
         check_is_fitted(self)
-        known = self.classes_, self.thesaurus_
-        found = ~chosen_labels("deny", deny, *known)
-        return found if allow is None else found & chosen_labels("allow", allow, *known)
+        return self._labels_.usable(allow, deny)
 
     @on_snapshot
     def predict(self, texts: Sequence[str], threshold: float | None = None) -> Any:
@@ -811,25 +682,12 @@ class TextClassifier(ClassifierMixin, Estimator):
             The classifier; its rankings do not change.
         """
         ids, scores = self._predict_ids(texts, k)
-        truth = self._in_own_columns(check_text_labels(labels, len(ids)))
+        truth = self._labels_.in_columns(check_text_labels(labels, len(ids)), self._answer_form())
         calibrated = copy(self)
         calibrated.base_ = copy(self.base_)
         calibrated.base_.calibration_ = Calibration.of_ranking(ids, scores, truth)
         self.__dict__ = calibrated.__dict__
         return self
-
-    def _in_own_columns(self, labels: Labels) -> Csr:
-        """Return labels of other texts; those that are unknown follow the own ones."""
-        own = self.classes_
-        if labels.classes is None:
-            return labels.matrix
-        if self._answer_form() == "names" and labels.classes.tolist() == own.tolist():
-            return labels.matrix  # columns in an order of their own
-        if own.dtype.kind in "iufb" and labels.classes.dtype.kind not in "iufb":
-            raise ValueError(
-                f"labels must be labels of the model, got {labels.classes[0]!r}: it has numbers"
-            )
-        return labels.in_columns_of(own)
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator] # of scikit-learn
     @on_snapshot
@@ -887,28 +745,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             What each word contributes to the score, which is that of ``predict_topk``, and the
             score without it; shown with the words marked in the text.
         """
-        return snapshot(self)._explain(text, label, k, language)  # noqa: SLF001 - of the same class
-
-    def _explain(self, text: str, label: str | None, k: int | None, language: str | None) -> Any:
-        check_is_fitted(self)
-        if not isinstance(text, str):
-            raise ValueError(f"text must be one string, got {text!r:.60}")  # noqa: TRY004 - as every other bad value
-        row = self._rows([text])
-        number = None if label is None else self._number(label)
-        if not row.nnz and number is None and self._ranker() is None:
-            if k is None:
-                raise ValueError(_UNKNOWN)
-            check_count("k", k)
-            return Explanations()
-        found = self._explanations(text, row, number, k)
-        features, begins, ends = self.vectorizer_.spans(text)
-        places = zip(features.tolist(), begins.tolist(), ends.tolist(), strict=True)
-        spans = [Span(*place) for place in places]
-        shown = Explanations(
-            replace(one, text=text, spans=tuple(spans), name=self.label_name(one.label, language))
-            for one in (found if isinstance(found, Explanations) else [found])
-        )
-        return shown if isinstance(found, Explanations) else shown[0]
+        return explain_text(snapshot(self), text, label, k, language)
 
     def label_name(self, label: str, language: str | None = None) -> str | None:
         """Return what a label is called, None if it has no name.
@@ -921,8 +758,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             The language, as for :meth:`Thesaurus.name`.
         """
         check_is_fitted(self)
-        name = label if self.thesaurus_ is None else self.thesaurus_.name(label, language)
-        return None if name == label else name
+        return self._labels_.name(label, language)
 
     def find_labels(self, words: str, n: int = 10, *, language: str | None = None) -> list[Match]:
         """Return labels whose names have some words, or else those with names spelt alike.
@@ -942,62 +778,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             As :meth:`Thesaurus.search`; a model without a thesaurus has its labels as names.
         """
         check_is_fitted(self)
-        named = self.thesaurus_
-        if named is None:
-            named = Thesaurus.of({"id": str(one), "name": str(one)} for one in self.classes_)
-        found = named.search(words, n, language=language)
-        if words in self.classes_:
-            same = Match(words, named.name(words, language), words, exact=True)
-            return [same, *(one for one in found if one.label != words and one.exact)][:n]
-        return found
-
-    def _explanations(self, text: str, row: Csr, number: int | None, k: int | None) -> Any:
-        """Return explanations of a label, or of the best ones under the labels they have now."""
-        checked = check_texts([text])
-
-        def explain(label: int | None, n: int | None) -> Any:
-            if label is not None and n is None and self._ranker() is not None:
-                return self._explain_candidate(checked[0], row, label)
-            label_of = self.classes_.__getitem__
-            return explain_point(self.base_, row, label, n, label_of=label_of, names=self._names())
-
-        if number is not None:
-            olds = [number] if self._current_ is None else np.flatnonzero(self._current_ == number)
-            olds = [old for old in [*olds, number] if old < self._n_ranked]
-            if not olds:
-                label = self.classes_[number]
-                raise ValueError(f"label {label!r} has no training points, so nothing explains it")
-            best = max((explain(int(old), k) for old in olds), key=lambda one: one.score)
-            return replace(best, label=self.classes_[number], label_id=number)
-        if self._current_ is None and self._ranker() is None:
-            return explain(None, k)
-        ids, _, sources = self._best(checked, 1 if k is None else check_count("k", k))
-        pairs = zip(ids[0].tolist(), sources[0].tolist(), strict=True)
-        found = [
-            replace(explain(source, None), label=self.classes_[label], label_id=label)
-            for label, source in pairs
-            if label >= 0
-        ]
-        if k is None and not found:
-            raise ValueError("no label is predicted for the text: give the label to explain")
-        return Explanations(found) if k is not None else found[0]
-
-    def _explain_candidate(self, text: str, row: Csr, label: int) -> Any:
-        """Explain a probability: the words' part is the score of the base, then come two terms.
-
-        These are what the name changes, and what the ranker makes of the score without a name.
-        """
-        ranker, evidence = cast("Ranker", self._ranker()), cast("NameEvidence", self._evidence_)
-        ranking = self._base_ranking(row, self.base_.n_labels_)  # the label may be far down
-        found = join_candidates(*ranking, evidence.find([text], n_threads=1))
-        whole, alone = ranker.shares(found, label)
-        one: Any = without_features(label, self.classes_[label])
-        if label < self.base_.n_labels_:
-            label_of, names = self.classes_.__getitem__, self._names()
-            one = explain_point(self.base_, row, label, None, label_of=label_of, names=names)
-        name = evidence.describe(text, label) or "no name"
-        terms = [(name, whole - alone), ("rank among candidates", alone - one.score)]
-        return one.with_terms(terms, row.shape[1])
+        return self._labels_.find(words, n, language)
 
     @on_snapshot
     def label_features(self, label: str, n: int = 50) -> LabelFeatures:
@@ -1017,17 +798,8 @@ class TextClassifier(ClassifierMixin, Estimator):
             contains only this word.
         """
         check_is_fitted(self)
-        number = self._number(label)
+        number = self._labels_.number(label)
         return features_of_label(self.base_, (number, label), self._names(), n)
-
-    def _number(self, label: str) -> int:
-        known = self.classes_
-        if isinstance(label, str) and known.dtype.kind not in "OU":
-            known = known.astype(str)  # numbers come from command lines as text
-        found: Any = np.flatnonzero(known == label) if np.isscalar(label) else ()
-        if not len(found):
-            raise ValueError(f"label must be a label of the model, got {label!r}")
-        return int(found[0])
 
     def _names(self) -> Sequence[str]:
         names: Sequence[str] = self.vectorizer_.names_  # type: ignore[assignment] # indexed only
@@ -1054,7 +826,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         if not self.base_.multilabel_:
             return float(super().score(texts, labels, sample_weight))
         best = self._predict_ids(texts, k=1)[0][:, 0]
-        truth = self._in_own_columns(check_text_labels(labels, len(best)))
+        truth = self._labels_.in_columns(check_text_labels(labels, len(best)), self._answer_form())
         right = np.zeros(len(best))
         known = np.flatnonzero((best >= 0) & (best < truth.shape[1]))
         if len(known):

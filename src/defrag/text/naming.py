@@ -9,20 +9,32 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from defrag import _native
 from defrag._parameters import Choice
 from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State
-from defrag.text.ranker import N_KINDS, USES, Found, Ranker, has_labels, n_weights
+from defrag.text.ranker import (
+    N_KINDS,
+    USES,
+    Found,
+    Ranker,
+    has_labels,
+    is_better,
+    learn_ranker,
+    n_weights,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from defrag.thesaurus import Thesaurus
-    from defrag.typing import Csr, Ids
+    from defrag.typing import Csr, Floats, Ids
 
     Numbers = NDArray[np.float64]
 
@@ -251,3 +263,72 @@ def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
     first = np.ones(len(keys), dtype=bool)
     first[1:] = keys[1:] != keys[:-1]
     return first
+
+
+Points: TypeAlias = "tuple[Csr, Csr, Floats | None]"
+"""Rows, their labels, and their weights."""
+
+
+def learn_naming(
+    names: LabelNames,
+    texts: list[str],
+    points: Points,
+    rank: Callable[[Points, Csr], tuple[Ids, Floats]],
+    rows_of: Callable[[list[str]], Csr],
+    *,
+    n_threads: int,
+) -> tuple[Naming, Points]:
+    """Return what names in texts mean, and the points to train on.
+
+    The ranker is that which is best on held-out texts. Names are points, too, if the classifier is
+    better on these with them.
+
+    Parameters
+    ----------
+    names : LabelNames
+        The names.
+    texts : list of str
+        The training texts.
+    points : tuple
+        Their rows, labels and weights.
+    rank : callable
+        Trains the classifier on points and returns its ranking of rows, of ``N_RANKED`` labels.
+    rows_of : callable
+        Returns texts as rows.
+    n_threads : int
+        Number of threads.
+    """
+    X, Y, weights = points
+    names_help = False
+
+    def train_without(held: NDArray[np.bool_]) -> tuple[Ids, Floats, NameEvidence]:
+        nonlocal names_help
+        rest = np.flatnonzero(~held)
+        known = Naming.count(names, [texts[i] for i in rest.tolist()], Y[rest], n_threads)
+        evidence = NameEvidence(names, known, len(texts) / len(rest))
+        plain = X[rest], Y[rest], None if weights is None else weights[rest]
+        both = plain, with_names(names, plain, rows_of)
+        rankings = [rank(some, X[held]) for some in both]
+        names_help = is_better(rankings[1][0], rankings[0][0], Y[held])
+        return *rankings[names_help], evidence
+
+    ranker, use = learn_ranker(texts, Y, train_without, n_threads=n_threads)
+    naming = Naming.count(names, texts, Y, n_threads).with_ranker(ranker, use)
+    return naming, with_names(names, points, rows_of) if names_help else points
+
+
+def with_names(names: LabelNames, points: Points, rows_of: Callable[[list[str]], Csr]) -> Points:
+    """Return points and, after them, the names of their labels as points of these labels."""
+    X, Y, weights = points
+    counts = np.append(np.bincount(Y.indices, minlength=names.n_labels), 0)
+    chosen = np.flatnonzero(counts[names.labels] > 0)
+    rows = rows_of([names.names[i] for i in chosen.tolist()])
+    entries = np.ones(len(chosen), np.float32), names.labels[chosen], np.arange(len(chosen) + 1)
+    owners = sparse.csr_array(entries, shape=(len(chosen), Y.shape[1]))
+    both = [sparse.csr_array(sparse.vstack(pair)) for pair in ((X, rows), (Y, owners))]
+    for matrix in both:
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        matrix.has_canonical_format = True
+    if weights is not None:
+        weights = np.append(weights, np.ones(len(chosen), dtype=weights.dtype))
+    return both[0], both[1], weights
