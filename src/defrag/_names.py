@@ -8,18 +8,14 @@ strings copies their pages. Classifiers keep their label names in this form, mod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from defrag.typing import Offsets
+from defrag.typing import Offsets
 
 # A lone surrogate is a legal character of a Python string. Files refuse it (persistence.state).
 _ANY_STRING = "surrogatepass"

@@ -13,14 +13,12 @@ import inspect
 import math
 import re
 import textwrap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 _SHOWN = 1000
 """Higher bounds only keep numbers finite; docstrings do not name them."""

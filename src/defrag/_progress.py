@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from defrag.typing import Progress
+from defrag.typing import Progress
 
 logger = logging.getLogger("defrag")
 logger.addHandler(logging.NullHandler())

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag._validation import check_matrix
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from defrag.typing import LabelsLike
+from defrag.typing import LabelsLike
 
 
 def inverse_propensity(Y_train: LabelsLike, A: float = 0.55, B: float = 1.5) -> NDArray[np.float64]:

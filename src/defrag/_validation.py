@@ -9,24 +9,23 @@ value and the place; those of scikit-learn, which recommend its own estimators, 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
+from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
     from defrag._native import KernelRows
-    from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
 
 # --- Matrices.
 

@@ -24,12 +24,12 @@ from defrag.classifiers._support import Cost
 from defrag.explain.parts import EntryShares, shares_of_kept
 from defrag.persistence.fields import COUNT, LARGEST, Array, Number, State, feature_names
 from defrag.persistence.kinds import Child, Unfitted
+from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Offsets, Seed
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from defrag.classifiers._base import Classifier
-    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Offsets, Seed
 
 # --- The pilot: importance of features for a coarse classification of the points.
 
@@ -347,7 +347,6 @@ class Focused(Transforming):
     _part_names = ("base_", "focus_")
 
     def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Focus:
-        """Return the fitted focus."""
         focus = Focus() if self.focus is None else self.focus
         check_part(self, "focus", focus, Focus)
         own: Focus = clone(focus).set_params(random_state=seed, n_jobs=self.n_jobs)
@@ -358,11 +357,9 @@ class Focused(Transforming):
         return reduction._apply(X)
 
     def _set_members(self, members: list[tuple[Focus, Classifier]]) -> None:
-        """Set the fitted parts."""
         ((self.focus_, self.base_),) = members
 
     def _default_base(self) -> Classifier:
-        """Return a ``LabelTree`` with one tree."""
         return LabelTree()
 
     def _training_cost(self, X: Csr, Y: Csr) -> Cost:

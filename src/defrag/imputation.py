@@ -9,10 +9,12 @@ have lost.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -43,14 +45,10 @@ from defrag.persistence.fields import (
 )
 from defrag.persistence.kinds import Child, Unfitted, kind_of
 from defrag.trees import member_seeds
+from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.classifiers._base import Classifier
-    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
 # --- Estimation of the fraction of missing features of a point, learnt from erased points.
 #
@@ -583,7 +581,6 @@ class Imputed(Transforming):
     _part_names = ("base_", "imputation_")
 
     def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Fiat:
-        """Return the fitted imputation."""
         imputation = Fiat() if self.imputation is None else self.imputation
         check_part(self, "imputation", imputation, Fiat)
         own: Fiat = _copy(imputation).set_params(random_state=seed, n_jobs=self.n_jobs)
@@ -594,11 +591,9 @@ class Imputed(Transforming):
         return X
 
     def _set_members(self, members: list[tuple[Fiat, Classifier]]) -> None:
-        """Set the fitted parts."""
         ((self.imputation_, self.base_),) = members
 
     def _default_base(self) -> Classifier:
-        """Return a ``LabelTree`` with three trees."""
         return LabelTree(3)
 
     def _training_cost(self, X: Csr, Y: Csr) -> Cost:

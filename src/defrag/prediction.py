@@ -8,6 +8,7 @@ list of texts for a text classifier: which of them a file must have follows from
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -29,12 +30,10 @@ from defrag.io.predictions import format_ranking, json_lines, short_floats
 from defrag.io.xmc import read_svmlight
 from defrag.persistence import load
 from defrag.text import TextClassifier
+from defrag.typing import Floats, Ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from defrag.io.corpora import Corpus
-    from defrag.typing import Floats, Ids
 
 Model: TypeAlias = Classifier | TextClassifier
 

@@ -8,12 +8,10 @@ are imported on first use.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
 
 Role: TypeAlias = Literal[
     "classifier", "composite", "clustering", "imputation", "focus", "vectorizer", "text"

@@ -9,11 +9,13 @@ are L2-normalised; otherwise the norms of the prototypes would dominate the rank
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -35,16 +37,12 @@ from defrag.persistence._checks import check_finite, check_length
 from defrag.persistence.fields import LARGEST, Array, Number, Object, Part, Sparse, State
 from defrag.persistence.kinds import Unfitted
 from defrag.trees import member_seeds
+from defrag.typing import Csr, Floats, Ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from defrag.classifiers._base import Classifier
     from defrag.classifiers._division import Arrays
     from defrag.classifiers._following import Shapes
-    from defrag.typing import Csr, Floats, Ids
 
     Values = NDArray[np.float64]
 
@@ -668,7 +666,6 @@ class Refrag(Wrapping):
         )
 
     def _default_base(self) -> Classifier:
-        """Return a ``LabelTree`` with three trees."""
         return LabelTree(3)
 
     def _choose_setting(self, trade_off: TradeOff) -> None:
@@ -800,7 +797,6 @@ class Refrag(Wrapping):
         return base + Cost(seconds + n_ranked * _SECONDS_PER_CANDIDATE, 0.0)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         strengths, weights = self._factors()
         strength, weight = float(strengths[0]), float(weights[0])
         if strength == 0.0 and weight == 0.0:
@@ -836,6 +832,5 @@ class Refrag(Wrapping):
         return RerankedExplainer(base, prototypes, strength, **held)
 
     def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         widen: int = self._check_parameter("widen")
         return min(self.n_labels_, self.base_._max_ranked() + widen)

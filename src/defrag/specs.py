@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,8 +21,6 @@ from defrag import registry
 from defrag._validation import check_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from defrag._estimator import Estimator
     from defrag.focusing import Focus
     from defrag.imputation import Fiat

@@ -6,12 +6,13 @@ of their members from here. Features and labels are clustered by the same balanc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -19,13 +20,7 @@ from defrag._native import LabelTreeArrays
 from defrag._validation import check_matrix
 from defrag.persistence.fields import Array, State
 from defrag.persistence.trees import check_balanced_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr, Floats, Ids, MatrixLike, Offsets, Progress
+from defrag.typing import Csr, Floats, Ids, MatrixLike, Offsets, Progress
 
 # --- Seeds of the members of an ensemble.
 

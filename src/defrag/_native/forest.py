@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import _core
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr, Floats, Ids, Offsets, Progress
+from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
 _MAX_NARROW_IDS = 2**16
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from numpy.typing import NDArray
+
 from defrag import _core
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
     from defrag._native import Loss
     from defrag.typing import Csr, Floats, Ids, Offsets, Progress

@@ -9,16 +9,15 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _core
 from defrag._core import co_occurrence, flat_search
+from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from defrag._core import KernelRows
-    from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
 __all__ = [
     "FlatSolution",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from defrag import _core
 from defrag._core import StringList, TextCorpus, TextFeatures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from defrag.typing import Csr, Floats, Ids, Offsets
+from defrag.typing import Csr, Floats, Ids, Offsets
 
 # --- Words and features of texts; see ``cpp/core/text/corpus.hpp`` and related headers.
 

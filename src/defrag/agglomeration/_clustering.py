@@ -11,6 +11,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -29,12 +30,10 @@ from defrag.agglomeration.certificate import certificate, tie_weights
 from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State, feature_names
 from defrag.persistence.kinds import Rewritten
 from defrag.trees import FeatureVectors, count_leaves, given_vectors
+from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from defrag.agglomeration.certificate import Certificate, Level, Method
-    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
 # --- Base class of transformers that replace features by groups.
 

@@ -6,17 +6,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from defrag.trees import largest_ids
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from defrag.typing import Csr, Ids
+from defrag.typing import Csr, Ids
 
 
 def check_groups(

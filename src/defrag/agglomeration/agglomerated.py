@@ -5,6 +5,7 @@ Every member has a clustering of its own: what one clustering merges, another ke
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,6 @@ from defrag.persistence.kinds import Child, Unfitted
 from defrag.trees import member_seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from sklearn.base import BaseEstimator
 
     from defrag.classifiers._base import Classifier
@@ -127,7 +126,6 @@ class Agglomerated(Reducing):
         ]
 
     def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> FeatureClustering:
-        """Cluster the features."""
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
         check_part(self, "agglomeration", agglomeration, FeatureClustering)
         own: FeatureClustering = clone(agglomeration).set_params(
@@ -144,15 +142,12 @@ class Agglomerated(Reducing):
         return reduction.n_clusters_
 
     def _set_members(self, members: list[tuple[FeatureClustering, Classifier]]) -> None:
-        """Set the fitted pairs."""
         self.members_ = members
 
     def _default_base(self) -> Classifier:
-        """Return a ``LabelTree`` with one tree."""
         return LabelTree()
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         n_ranked = self._n_ranked(k)
         answers = [
             model._rank(groups._apply(X), n_ranked, exhaustive=exhaustive)
@@ -181,7 +176,6 @@ class Agglomerated(Reducing):
         return self._explainer_of(row, rows, labels, n_ranked, self._answers(rows, n_ranked))
 
     def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
-        """Return the best labels and an explainer; see :meth:`Classifier._explain_best`."""
         if len(self.members_) == 1:
             ((groups, model),) = self.members_
             pooled = groups._apply(row)
@@ -227,11 +221,9 @@ class Agglomerated(Reducing):
         return base._training_cost(X, Y) + pooling
 
     def _fitted_parts(self) -> list[BaseEstimator]:
-        """Return the fitted clusterings and classifiers."""
         return [part for member in getattr(self, "members_", []) for part in member]
 
     def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return min(self.n_labels_, sum(model._max_ranked() for _, model in self.members_))
 
 

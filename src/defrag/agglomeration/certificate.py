@@ -13,21 +13,17 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from defrag._validation import check_labels, check_matrix
 from defrag.agglomeration._groups import CutRows, check_groups, cut_rows, membership
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from defrag.typing import Csr, Ids, LabelsLike, MatrixLike
+from defrag.typing import Csr, Ids, LabelsLike, MatrixLike
 
 __all__ = [
     "Certificate",

@@ -6,8 +6,9 @@ different groups. It is stored as one dense block per group; several clusterings
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,11 +18,7 @@ from defrag._native import GroupLayout
 from defrag._scikit import check_is_fitted, clone
 from defrag.agglomeration._clustering import FeaturePooling
 from defrag.agglomeration.defrag import SingletonClustering
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from defrag.typing import Csr, Floats, Ids, LabelsLike
+from defrag.typing import Csr, Floats, Ids, LabelsLike
 
 # Added to the energy that slopes are divided by. For scale: the squares of a unit row with 40
 # equal features are 0.025.

@@ -18,12 +18,12 @@ from defrag.agglomeration._clustering import FeatureClustering, VectorClustering
 from defrag.agglomeration._groups import fill_groups, pick_singletons, random_buckets
 from defrag.persistence.fields import Object, Part, State
 from defrag.trees import BALANCED_TREE, build_tree, scale_vectors
+from defrag.typing import Csr, Ids, LabelsLike
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from defrag.trees import BalancedTree
-    from defrag.typing import Csr, Ids, LabelsLike
 
 
 class SingletonClustering(FeatureClustering):

@@ -6,15 +6,11 @@ has written.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from defrag import _native
 from defrag._parameters import Choice, Int, param
 from defrag._validation import check_features
 from defrag.agglomeration._clustering import FeaturePooling
-
-if TYPE_CHECKING:
-    from defrag.typing import Csr, Ids, MatrixLike
+from defrag.typing import Csr, Ids, MatrixLike
 
 
 class GivenGroups(FeaturePooling):

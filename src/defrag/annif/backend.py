@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,12 @@ from scipy import sparse
 from defrag.annif.settings import build_classifier, tunable, unknown_settings
 from defrag.persistence import load
 from defrag.thesaurus import Thesaurus
+from defrag.typing import Csr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from annif.corpus import Document, DocumentCorpus
 
     from defrag.text import TextClassifier
-    from defrag.typing import Csr
 
 
 class Trial(HPObjective):

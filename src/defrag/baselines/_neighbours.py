@@ -9,12 +9,15 @@ LEML use the routing of points and the linear algebra, whose results do not depe
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -42,17 +45,12 @@ from defrag.persistence._weights import (
 from defrag.persistence.fields import MAX_COUNT, Array, Number, Part, Sparse, State, Weights
 from defrag.persistence.kinds import Child
 from defrag.trees import member_seeds
+from defrag.typing import Csr, Floats, Ids, Offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
-
     from defrag.classifiers._base import Classifier
     from defrag.classifiers._division import Arrays, Piece
     from defrag.classifiers._following import Shapes
-    from defrag.typing import Csr, Floats, Ids, Offsets
 
 # --- Approximate nearest neighbours by HNSW graphs of usearch, an optional dependency.
 
@@ -498,7 +496,6 @@ class NeighbourEnsemble(Divisible):
         return assign_points(X, router, min_size=self.n_neighbors, n_threads=threads)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always the neighbours
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         n_best, n_learners = int(self._check_parameter("n_neighbors")), len(self.learners_)
         search = self._check_parameter("search")
@@ -529,18 +526,15 @@ class NeighbourEnsemble(Divisible):
         return labels, np.minimum(scores, np.float32(1.0))
 
     def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         max_labels = int(np.diff(self.point_labels_.indptr).max())
         n_neighbors = int(self._check_parameter("n_neighbors"))
         return min(self.n_labels_, max_labels * n_neighbors * len(self.learners_))
 
     @property
     def _n_members(self) -> int:
-        """Number of learners that are averaged."""
         return self.n_learners
 
     def _as_member(self) -> Classifier:
-        """Return an unfitted copy with one learner."""
         member: Classifier = super()._as_member().set_params(n_learners=1)
         return member
 

@@ -6,8 +6,6 @@ points in random order, so that the result does not depend on the number of thre
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import sparse
 
@@ -15,9 +13,7 @@ from defrag import _native
 from defrag._parameters import Float, Int, param
 from defrag.baselines._neighbours import NeighbourEnsemble, conjugate_gradients, route
 from defrag.baselines.sleec import centroids, label_neighbours
-
-if TYPE_CHECKING:
-    from defrag.typing import Csr, Floats, Ids, Offsets
+from defrag.typing import Csr, Floats, Ids, Offsets
 
 _PARTITION_ROUNDS = 2
 _PARTITION_STEPS = 5

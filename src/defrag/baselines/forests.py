@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -45,15 +47,11 @@ from defrag.persistence.trees import (
     offsets,
 )
 from defrag.trees import member_seeds
+from defrag.typing import Csr, Floats, Ids, Offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.classifiers._division import Arrays, Piece
     from defrag.classifiers._following import Shapes
-    from defrag.typing import Csr, Floats, Ids, Offsets
 
 # --- Joining of forests.
 
@@ -238,24 +236,20 @@ class ForestClassifier(Divisible):
         self.forest_ = forest
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
         return _native.forest_search(self.forest_, rows, k=k, n_threads=threads)
 
     def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         sizes = np.diff(self.forest_.leaf_ptr)
         largest = np.maximum.reduceat(sizes, self.forest_.tree_ptr[:-1])
         return min(len(self.forest_.labels), int(largest.sum()))
 
     @property
     def _n_members(self) -> int:
-        """Number of models that are averaged, each of about ten trees."""
         return math.ceil(self.n_trees / _TREES_PER_MEMBER)
 
     def _as_member(self) -> ForestClassifier:
-        """Return an unfitted copy that is one member of the ensemble."""
         member: ForestClassifier = clone(self)
         member.n_trees = math.ceil(self.n_trees / self._n_members)
         return member
@@ -589,7 +583,6 @@ class PfastreXML(FastXML):
         )
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         return _native.forest_search(
             self.forest_,

@@ -20,11 +20,11 @@ from defrag._progress import progress_bar
 from defrag.classifiers._support import unit_rows
 from defrag.classifiers.label_tree import TreeClassifier, cluster_labels
 from defrag.trees import widen_tree
+from defrag.typing import Csr, Floats, Ids, Progress
 
 if TYPE_CHECKING:
     from defrag._native import KernelRows
     from defrag.classifiers.label_tree import TrainedTree, TreeData
-    from defrag.typing import Csr, Floats, Ids, Progress
 
 
 class PublishedTrees(TreeClassifier):
@@ -385,7 +385,6 @@ class PLT(PublishedTrees):
         return Loss.logistic
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         if len(self.trees_) == 1 or self._check_parameter("search") == "beam":
             return super()._rank(X, k, exhaustive=exhaustive)
         # An exact search has no beam that could tell the score of a label that it does not list.

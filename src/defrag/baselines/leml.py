@@ -6,6 +6,7 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -27,13 +28,11 @@ from defrag.classifiers._support import Cost, labels_with_points, unit_rows
 from defrag.explain.explainers import SingleIndex
 from defrag.persistence._weights import LANES, check_label_ids, panel_runs
 from defrag.persistence.fields import Array, Number, Part, State, Weights
+from defrag.typing import Csr, Floats, Ids, Progress
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from defrag.classifiers._following import Shapes
     from defrag.explain.explainers import Explainer
-    from defrag.typing import Csr, Floats, Ids, Progress
 
 _START_ROUNDS = 3
 """Rounds of subspace iteration for the leading singular vectors of the labels."""
@@ -172,7 +171,6 @@ class LEML(Classifier):
         return multiply(H, basis * scale, n_threads=threads)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         scores = np.zeros((X.shape[0], k), dtype=np.float32)
@@ -193,7 +191,6 @@ class LEML(Classifier):
         return labels, scores
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
-        """Return an explainer of linear scores; see :meth:`Classifier._explainer`."""
         outputs = np.minimum(np.searchsorted(self.labels_, labels), len(self.labels_) - 1)
         factors = self.label_factors_.rows(outputs).astype(np.float64)
         bias = np.zeros(len(labels))
@@ -216,7 +213,6 @@ class LEML(Classifier):
         return restricted
 
     def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return len(self.labels_)
 
     def _training_cost(self, X: Csr, Y: Csr) -> Cost:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -23,15 +24,14 @@ from defrag.classifiers.one_vs_rest import DiSMEC
 from defrag.explain.explainers import Noted
 from defrag.persistence._checks import check_csr
 from defrag.persistence.fields import Array, Part, Sparse, State
+from defrag.typing import Csr, Floats, Ids, Offsets
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
     from defrag.classifiers._division import Arrays
     from defrag.classifiers._support import Cost, Ranker
     from defrag.explain.explainers import Explainer
-    from defrag.typing import Csr, Floats, Ids, Offsets
 
 _MIN_CLUSTER_POINTS = 10
 """Smaller clusters are removed."""
@@ -116,7 +116,6 @@ class LPSR(Wrapping):
     _needs_points = True
 
     def _learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - nothing is learnt first
-        """Cluster the points that the base ranks well; see :meth:`Wrapping._learn_last`."""
         if data is None:
             raise ValueError("the clusters of LPSR are learnt from the points, got none")
         X, Y = data
@@ -143,7 +142,6 @@ class LPSR(Wrapping):
         self.rankers_: dict[int, Ranker] = {}
 
     def _default_base(self) -> Classifier:
-        """Return a ``DiSMEC``."""
         return DiSMEC()
 
     def _choose_labels(self, Y: Csr, ranked: Ids) -> Ids:
@@ -165,7 +163,6 @@ class LPSR(Wrapping):
         return self.rankers_[c]
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         scores = np.zeros((X.shape[0], k), dtype=np.float32)
@@ -201,11 +198,9 @@ class LPSR(Wrapping):
         return state
 
     def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return int(np.diff(self.label_ptr_).max())
 
     def _fitted_parts(self) -> list[BaseEstimator]:
-        """Return the base and the scorers of clusters that are classifiers."""
         rankers = getattr(self, "rankers_", {}).values()
         copies = [one for one in rankers if isinstance(one, Classifier)]
         return super()._fitted_parts() + copies

@@ -6,17 +6,13 @@ that solves a batch of labels; ``solution="early"`` of ProXML is a setting of th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from scipy import sparse
 
 from defrag import _native
 from defrag._native import PpdSparseOptions, ProxmlOptions
 from defrag._parameters import Choice, Float, Int, param
 from defrag.classifiers.one_vs_rest import OneVsRest
-
-if TYPE_CHECKING:
-    from defrag.typing import Csr, Progress
+from defrag.typing import Csr, Progress
 
 # --- PPDSparse: one-vs-rest with an L1 penalty and active points.
 

@@ -5,8 +5,6 @@ A baseline. AnnexML uses its neighbours by labels and its centres, LPSR its cent
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import sparse
 
@@ -21,9 +19,7 @@ from defrag.baselines._neighbours import (
     symmetric_eigenpairs,
 )
 from defrag.classifiers._support import unit_rows
-
-if TYPE_CHECKING:
-    from defrag.typing import Csr, Floats
+from defrag.typing import Csr, Floats
 
 # --- Nearest neighbours of points by their labels.
 

@@ -6,11 +6,13 @@ gave the scores.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag._names import Names
 from defrag._parameters import Int
@@ -20,10 +22,6 @@ from defrag.persistence._checks import check_finite, check_length
 from defrag.persistence.fields import Array, Part, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag._validation import Labels
     from defrag.classifiers._base import Classifier
     from defrag.explain import Explanation, Explanations, LabelFeatures

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 import time
 from abc import abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -55,11 +57,9 @@ from defrag.classifiers._support import (
 from defrag.classifiers._weights import check_sample_weight, with_class_weight
 from defrag.persistence.fields import COUNT, Classes, Number, Object, Part, State, Strings
 from defrag.persistence.fields import feature_names as names_of_features
+from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
     from sklearn.utils import Tags
     from typing_extensions import Self
 
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from defrag.explain import Explanation, Explanations, LabelFeatures
     from defrag.explain.explainers import Explainer
     from defrag.io.files import PathLike
-    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
 # Number of points that are ranked at a time when a matrix of scores is computed.
 _ROWS_AT_A_TIME = 20_000

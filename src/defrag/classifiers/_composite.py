@@ -95,7 +95,6 @@ class Composite(Classifier):
         return model
 
     def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return self.base_._max_ranked()
 
 
@@ -202,7 +201,6 @@ class Transforming(Reducing):
         """Return the shares of the entries of a row in those of the transformed row."""
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         return self.base_._rank(self._transformed(X), k, exhaustive=exhaustive)
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
@@ -211,7 +209,6 @@ class Transforming(Reducing):
         return self._explainer_of(self.base_._explainer(transformed, labels, k), row, transformed)
 
     def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
-        """Return the best labels and an explainer; see :meth:`Classifier._explain_best`."""
         transformed = self._transformed(row)
         labels, inner = self.base_._explain_best(transformed, n, k)
         return labels, self._explainer_of(inner, row, transformed)

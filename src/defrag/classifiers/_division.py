@@ -8,24 +8,23 @@ between these into arrays. Both give the same bits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag._estimator import all_or_nothing
 from defrag._parameters import VERBOSE, param
 from defrag.classifiers._base import Classifier
+from defrag.typing import Csr, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
     from typing_extensions import Self
 
     from defrag.classifiers._following import Shapes
-    from defrag.typing import Csr, Floats
 
 Arrays: TypeAlias = "dict[str, NDArray[Any]]"
 """Named arrays, which can be stored in a file."""

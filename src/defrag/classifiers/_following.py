@@ -7,23 +7,19 @@ the label trees of the new model, which :func:`follow_tree` lets keep their leav
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
 from defrag._estimator import load_model
 from defrag._native import LabelTreeArrays
 from defrag.trees import build_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr, Ids
+from defrag.typing import Csr, Ids
 
 
 class Shapes:

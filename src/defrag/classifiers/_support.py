@@ -6,23 +6,21 @@ import mmap
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
 from defrag.exceptions import DataWarning
+from defrag.typing import Csr, Floats, Ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from defrag._validation import Labels
     from defrag.classifiers._base import Classifier
-    from defrag.typing import Csr, Floats, Ids
 
 # --- Rows of points, which may be mapped from a file larger than memory.
 

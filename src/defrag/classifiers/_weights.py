@@ -6,21 +6,19 @@ classifiers asks here, and the label trees and one-vs-rest hand the weights to t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag._parameters import Float, param
 from defrag.persistence.fields import plain
 from defrag.persistence.kinds import Rewritten
+from defrag.typing import Csr, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from defrag.classifiers._base import Classifier
-    from defrag.typing import Csr, Floats
 
 BALANCED = "balanced"
 _WEIGHT = Float(0.0, 1e9)

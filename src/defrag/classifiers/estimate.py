@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from defrag import _native
+from defrag.typing import Csr
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
-    from defrag.typing import Csr
 
 # Three copies of each entry: the points, their unit rows and the rows of a tree node.
 _BYTES_PER_NON_ZERO = 24

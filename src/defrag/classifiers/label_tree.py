@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -19,6 +20,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -48,17 +50,13 @@ from defrag.persistence.trees import (
     tree_values,
 )
 from defrag.trees import build_tree, label_vectors, member_seeds, widen_tree
+from defrag.typing import Csr, Floats, Ids, Offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag._native import FeatureIndex, KernelRows, StoredTreeWeights
     from defrag.classifiers._division import Arrays
     from defrag.classifiers._following import Shapes
     from defrag.trees import BalancedTree
-    from defrag.typing import Csr, Floats, Ids, Offsets
 
     Values = NDArray[np.float64]
 
@@ -234,7 +232,6 @@ class TreeClassifier(Divisible):
         return True
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         rows = _native.unit_rows(X, n_threads=_native.n_threads(self.n_jobs))
         few = X.shape[0] <= _FEW_ROWS
         options = self._search_options(exhaustive=exhaustive)
@@ -274,7 +271,6 @@ class TreeClassifier(Divisible):
         return self._max_ranked()
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return an explainer of the paths to labels; see :meth:`Classifier._explainer`."""
         if row is None or len(self.trees_) == 1:
             return self._explainer_of(labels, [])
         return self._explainer_of(labels, self._answers(row, self._n_explained(k)))
@@ -301,7 +297,6 @@ class TreeClassifier(Divisible):
         return beam
 
     def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         largest = max(int((t.tree.end - t.tree.begin)[t.tree.n_children == 0].max())
                       for t in self.trees_)  # fmt: skip
         in_trees = sum(len(t.tree.order) for t in self.trees_)
@@ -309,11 +304,9 @@ class TreeClassifier(Divisible):
 
     @property
     def _n_members(self) -> int:
-        """Number of trees that are averaged."""
         return self.n_trees
 
     def _as_member(self) -> TreeClassifier:
-        """Return an unfitted copy with one tree."""
         member: TreeClassifier = clone(self).set_params(n_trees=1)
         return member
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -27,15 +29,11 @@ from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
 from defrag.explain.explainers import Explainer, SingleIndex
 from defrag.persistence._weights import check_flat_weights
 from defrag.persistence.fields import Array, Object, State, Weights
+from defrag.typing import Csr, Floats, Ids, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.classifiers._division import Arrays, Piece
     from defrag.classifiers._following import Shapes
-    from defrag.typing import Csr, Floats, Ids, Progress
 
 # --- Explanations of one-vs-rest classifiers, from the weights of single labels.
 
@@ -152,13 +150,11 @@ class OneVsRest(Divisible):
         return Cost(n_steps * self._seconds_per_step, n_weights * _BYTES_PER_WEIGHT)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
         return _native.flat_search(self.weights_, rows, k=k, n_threads=threads)
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
-        """Return an explainer of linear scores; see :meth:`Classifier._explainer`."""
         return flat_explainer(self.weights_, labels)
 
     def _restricted(self, labels: Ids) -> OneVsRest:
@@ -177,7 +173,6 @@ class OneVsRest(Divisible):
         return restricted
 
     def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return len(self.weights_.labels)
 
 

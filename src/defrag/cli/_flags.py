@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -24,10 +25,6 @@ from defrag._parameters import Choice, Float, OrAuto, parameters_of, rules_of
 from defrag.classifiers._weights import ClassWeights
 from defrag.specs import NONE
 from defrag.text._texts import Lengths, StemmerName
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
 
 _RUN = frozenset({"n_jobs", "verbose", "random_state"})
 _ALIASES = {"random_state": ("--seed",)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,8 +23,6 @@ from defrag.metrics import Truth, align, macro_precision, read_any_predictions
 from defrag.metrics import evaluate as evaluate_ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from defrag.metrics import MacroPrecision
     from defrag.typing import Csr
 

@@ -9,10 +9,12 @@ them elsewhere. Data are checked and vectorised here, since every process repeat
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag._scikit import clone
 from defrag._validation import Labels, check_features, check_labels
@@ -22,14 +24,10 @@ from defrag.classifiers._division import Divisible, Division, Piece
 from defrag.persistence import pack, unpack
 from defrag.text import TextClassifier
 from defrag.text._texts import check_text_labels, check_texts
+from defrag.typing import Csr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.classifiers._division import Arrays
-    from defrag.typing import Csr
 
 # --- Training data of plans and parts: validation, vectorisation and checksums.
 

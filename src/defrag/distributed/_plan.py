@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag._parameters import Int
 from defrag._scikit import clone
@@ -42,10 +44,6 @@ from defrag.persistence.kinds import SEED, Unfitted, read_state
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.classifiers._division import Arrays, Division
     from defrag.io.files import PathLike
     from defrag.typing import Csr, LabelsLike, MatrixLike

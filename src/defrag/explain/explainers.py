@@ -9,23 +9,21 @@ is special to a model stands beside its score, in the module of that model.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
 from defrag.explain.parts import Attribution, Parts
+from defrag.typing import Csr, Ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag._native import KernelRows
     from defrag.explain.parts import Shares
-    from defrag.typing import Csr, Ids
 
     Values = NDArray[np.float64]
     ScoresOfRows = Callable[[Csr], NDArray[np.float64]]

@@ -7,21 +7,20 @@ in a notebook is in ``showing.py``, imported on first use, since few programs pr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from defrag.typing import Csr, Floats, Ids
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.explain.explainers import Explainer
     from defrag.explain.parts import Step
-    from defrag.typing import Csr, Floats, Ids
 
 
 class Span(NamedTuple):

@@ -6,18 +6,15 @@ over the features of its own row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr, Ids
+from defrag.typing import Csr, Ids
 
 # --- Shares that distribute contributions of transformed entries to the features of a row.
 

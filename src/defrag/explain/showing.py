@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,6 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from defrag.explain.explanation import Explanation, LabelFeatures, Segment
     from defrag.explain.parts import Step
 

@@ -15,19 +15,16 @@ import lzma
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag.exceptions import FormatError
 from defrag.io.corpora import LabelledTexts
 from defrag.io.xmc import read_xmc
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr
+from defrag.typing import Csr
 
 _BUNDLED = Path(__file__).parent / "data" / "debian.xz"
 _FOLDERS = ("debian-deps", "eurlex-4k", "tibkat-core", "yso-finna-en")

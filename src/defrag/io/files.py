@@ -20,18 +20,16 @@ import select
 import stat
 import sys
 import zlib
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
+from typing import IO, Any, TypeAlias, cast
 
 import numpy as np
 
 from defrag._validation import FREE_COLUMNS, too_wide
 from defrag.exceptions import FormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path, or ``-`` for standard input or output."""

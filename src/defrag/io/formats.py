@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from defrag import _native
@@ -22,8 +23,6 @@ from defrag.io.xmc import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from defrag._native import ParsedText
     from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Csr

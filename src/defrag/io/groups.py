@@ -17,19 +17,17 @@ since a file has as many groups as a model has features.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from defrag.exceptions import FormatError
 from defrag.io.files import atomic_writer, open_input
 from defrag.io.xmc import check_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike
-
     from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Ids, Offsets
 

@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib import format as npy_format
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag._validation import canonical_csr, check_labels, check_matrix
 from defrag.exceptions import FormatError
 from defrag.io.files import InputStream, atomic_writer, open_input
+from defrag.typing import Csr, LabelsLike, MatrixLike
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from defrag.io.files import PathLike, ReadLimits
-    from defrag.typing import Csr, LabelsLike, MatrixLike
 
 _PARTS = ("indptr", "indices", "data", "shape")
 _NAMES = {

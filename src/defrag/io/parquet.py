@@ -6,19 +6,15 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag.exceptions import FormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from defrag.typing import Floats
+from defrag.typing import Floats
 
 SUFFIX = ".parquet"
 """Suffixes of Parquet files."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -28,13 +29,11 @@ from defrag.io.xmc import (
     write_svmlight,
     write_xmc,
 )
+from defrag.typing import Csr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from defrag.io.corpora import CorpusForm
     from defrag.io.files import InputStream
-    from defrag.typing import Csr
 
 PointForm: TypeAlias = Literal["xmc", "svmlight", "npz"]
 """Format of a file of points."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -22,14 +24,10 @@ from defrag.exceptions import FormatError
 from defrag.io.documents import numbered_lines, shown
 from defrag.io.files import atomic_writer, open_input
 from defrag.io.xmc import check_limit, parse_text
+from defrag.typing import Csr, Floats, Ids, MatrixLike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
     from defrag.io.files import InputStream, PathLike, ReadLimits
-    from defrag.typing import Csr, Floats, Ids, MatrixLike
 
 
 def read_predictions(

@@ -9,9 +9,11 @@ last ``p`` parts of a line are the vector. Only the words of a vocabulary are ke
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import _native
 from defrag.exceptions import FormatError
@@ -19,10 +21,6 @@ from defrag.io.files import open_input
 from defrag.io.xmc import FileWarnings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Floats
 

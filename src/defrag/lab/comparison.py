@@ -6,19 +6,18 @@ figures of ``FIGURES``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from defrag.lab.page import COLUMNS, Column, Facts, Page, Row, Section, Table, table_of
 from defrag.lab.plots import NO_PLOTS, Series, bars, can_plot, lines
 from defrag.lab.records import Statistic, difference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.lab.plots import Plot
     from defrag.lab.records import Result
 

@@ -9,11 +9,12 @@ import errno
 import hashlib
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,12 +23,7 @@ from defrag._progress import progress_pulse
 from defrag._validation import check_matrix
 from defrag.io import LabelledTexts, Split
 from defrag.text.classifier import default_vectorizer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from defrag.typing import Csr
-
+from defrag.typing import Csr
 
 _PARTS = ("train.X", "train.Y", "test.X", "test.Y")
 _ARRAYS = ("indptr", "indices", "data")

@@ -7,6 +7,7 @@ tables and writes the page.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -38,8 +39,6 @@ from defrag.metrics import balance, loss_of_mutual_information
 from defrag.specs import FOCUS, VARIANTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from defrag.io import Dataset
     from defrag.lab.comparison import Names
     from defrag.lab.runs import Attempt

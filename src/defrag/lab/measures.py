@@ -9,11 +9,13 @@ import math
 import pickle
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import registry
 from defrag.agglomeration import FeatureClustering
@@ -23,10 +25,6 @@ from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_p
 from defrag.specs import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.io import Split
     from defrag.typing import Csr
 

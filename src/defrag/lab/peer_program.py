@@ -17,16 +17,13 @@ import statistics
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
 
 TOP_K = 5
 BEAM = 10

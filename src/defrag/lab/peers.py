@@ -23,10 +23,10 @@ from defrag.baselines import Parabel
 from defrag.classifiers._support import unit_rows
 from defrag.io import write_xmc
 from defrag.lab import peer_program
+from defrag.typing import Csr
 
 if TYPE_CHECKING:
     from defrag.io import Split
-    from defrag.typing import Csr
 
 
 PEERS_PYTHON = "DEFRAG_PEERS_PYTHON"

@@ -10,14 +10,11 @@ from __future__ import annotations
 import io
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+from typing import Any
 
 NO_PLOTS = "Figures need matplotlib, which is not installed: pip install 'defrag[report]'."
 

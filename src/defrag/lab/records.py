@@ -18,6 +18,7 @@ import resource
 import statistics
 import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -28,8 +29,6 @@ import defrag
 from defrag.exceptions import FormatError, FormatWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from defrag.lab.corpus import Facts
     from defrag.specs import Spec
 

@@ -7,10 +7,12 @@ formulas on it, and the re-ranking chooses its strength with it.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from defrag._validation import (
@@ -22,13 +24,7 @@ from defrag._validation import (
     plain_labels,
     refuse_broken,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from defrag.typing import Csr, Ids, LabelsLike
+from defrag.typing import Csr, Ids, LabelsLike
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ A file of predictions has label ids, label names or JSON lines, true labels are 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,11 +20,7 @@ from defrag.io.files import display_name, open_input
 from defrag.io.formats import data_form
 from defrag.io.npz import parse_npz
 from defrag.io.predictions import parse_named_predictions, parse_predictions, prediction_form
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from defrag.typing import Csr
+from defrag.typing import Csr
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,18 @@ to hold, so its sums of v ln v are taken block by block.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from defrag._validation import check_labels, check_matrix
 from defrag.agglomeration._groups import check_groups, cut_rows
 from defrag.agglomeration.certificate import frobenius_spreads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from defrag.typing import Csr, Ids, LabelsLike, MatrixLike
+from defrag.typing import Csr, Ids, LabelsLike, MatrixLike
 
 Marginals = Literal["joint", "paper"]
 

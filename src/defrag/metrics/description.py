@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from defrag.metrics.clustering import balance, normalised_entropy
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from defrag.typing import Csr, Ids
+from defrag.typing import Csr, Ids
 
 
 def describe_points(X: Csr, Y: Csr | None = None) -> dict[str, Any]:

@@ -6,22 +6,18 @@ odds from points erased by `erase_features`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag._parameters import Float
 from defrag._validation import check_matrix, check_seed
 from defrag.metrics.ranking import evaluate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
+from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
 
 _SHARE = Float(0.0, 1.0)
 

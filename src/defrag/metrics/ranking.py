@@ -11,21 +11,19 @@ warning. All functions return percentages, as is usual in this field.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from defrag import _propensity
 from defrag._validation import check_labels
 from defrag.metrics._ranked import are_names, check_k, ideal_ranking, only_labels, rank, with_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
     from defrag.metrics._ranked import Ideal, Ranked
     from defrag.typing import Csr, LabelsLike
 

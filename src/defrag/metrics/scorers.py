@@ -14,20 +14,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from defrag._validation import check_labels, refuse_broken
 from defrag.classifiers.pipeline import predict_topk
 from defrag.metrics.ranking import evaluate
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr, LabelsLike
+from defrag.typing import Csr, LabelsLike
 
 __all__ = ["RankingScorer", "label_lists", "scorer", "scorers"]
 

@@ -7,17 +7,15 @@ blocks, so that a check needs little memory and reads each page of a mapped file
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import _native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
     from defrag.persistence.fields import Part
     from defrag.typing import Offsets
 

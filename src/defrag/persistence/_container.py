@@ -30,18 +30,16 @@ import re
 import stat
 import zlib
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag.exceptions import ModelFormatError
 from defrag.io.files import atomic_writer, display_name, open_nonblocking
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.io.files import PathLike
 
 FORMAT_VERSION = 1

@@ -12,10 +12,12 @@ import os
 import re
 import time
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag.exceptions import ModelFormatError
 from defrag.io.files import display_name
@@ -24,9 +26,6 @@ from defrag.persistence._weights import WEIGHT_TYPES
 from defrag.persistence.kinds import find_kind, pack_part, unpack_part, write_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
     from defrag.io.files import PathLike

@@ -7,9 +7,11 @@ that have weights check and widen them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag.persistence import _checks
 from defrag.persistence._checks import (
@@ -23,10 +25,6 @@ from defrag.persistence._checks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from defrag.persistence.fields import Part
     from defrag.typing import Floats, Offsets
 

@@ -20,10 +20,12 @@ arrays in the file (``take``, ``build``).
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag._names import Names
 from defrag._native import csr_from_parts
@@ -43,10 +45,6 @@ from defrag.persistence._container import show
 from defrag.persistence._weights import WEIGHT_TYPES, pack_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from numpy.typing import NDArray
-
     from defrag._parameters import Rule
 
 MAX_COUNT = 2**31 - 1

@@ -13,11 +13,13 @@ imported.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import registry
 from defrag._parameters import Int, parameters_of, rules_of
@@ -27,10 +29,6 @@ from defrag.persistence._container import show
 from defrag.persistence.fields import Field, Form, Part, Size, State, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from numpy.typing import NDArray
-
     from defrag._parameters import Rule
     from defrag.registry import Entry, Role
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import _native
 from defrag._native import LabelTreeWeights, StoredTreeWeights
@@ -31,8 +32,6 @@ from defrag.persistence._weights import blocks_of_runs, check_weight_values, unp
 from defrag.persistence.fields import MAX_COUNT, Field, Form
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from defrag._native import LabelTreeArrays
     from defrag.persistence.fields import Part
     from defrag.typing import Ids, Offsets

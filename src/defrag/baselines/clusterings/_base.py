@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import _native
 from defrag.agglomeration._clustering import FeatureClustering, VectorClustering
@@ -18,7 +19,6 @@ from defrag.agglomeration._groups import membership, random_buckets
 from defrag.trees import FeatureVectors, scale_vectors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sklearn.utils import Tags
 
     from defrag.typing import Csr, Ids, LabelsLike, Progress

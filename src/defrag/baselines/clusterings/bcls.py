@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from defrag._parameters import Float, Int, param
 from defrag._progress import progress_bar
 from defrag.agglomeration._groups import hash_buckets, membership, random_buckets
 from defrag.baselines.clusterings._base import FoundGroups, VectorRival, check_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr, Ids, LabelsLike, Progress
+from defrag.typing import Csr, Ids, LabelsLike, Progress
 
 _PENALTY_GROWTH = 1.005
 _MAX_PENALTY = 1e5

@@ -6,6 +6,7 @@ import heapq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -15,12 +16,10 @@ from defrag.agglomeration._groups import random_buckets
 from defrag.baselines.clusterings._base import FoundGroups, Rival, sum_clusters
 from defrag.persistence.fields import Number, State
 from defrag.trees import largest_ids
+from defrag.typing import Csr, Ids, LabelsLike
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sklearn.utils import Tags
-
-    from defrag.typing import Csr, Ids, LabelsLike
 
 # --- Mutual information of features and labels, from their joint distribution.
 #

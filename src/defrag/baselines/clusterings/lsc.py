@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from defrag import _native
@@ -19,11 +18,7 @@ from defrag.baselines.clusterings._base import (
     start_clusters,
     sum_clusters,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr, Ids, LabelsLike
+from defrag.typing import Csr, Ids, LabelsLike
 
 _LANDMARK_ROUNDS = 5
 _MIN_EIGENVALUE = 1e-10

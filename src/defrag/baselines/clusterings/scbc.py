@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict, deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import _native
 from defrag._parameters import Float, Int, fitted, param
@@ -22,10 +24,6 @@ from defrag.persistence.fields import Number, State
 from defrag.trees import scale_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from defrag._native import Matches
     from defrag.typing import Csr, Ids, LabelsLike
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag._parameters import Choice, param
 from defrag.agglomeration._groups import hash_buckets, random_buckets
@@ -16,7 +17,6 @@ from defrag.baselines.clusterings.itdc import feature_information
 from defrag.trees import largest_ids
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sklearn.utils import Tags
 
     from defrag.typing import Csr, LabelsLike
