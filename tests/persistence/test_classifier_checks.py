@@ -142,125 +142,109 @@ TREE = [
     (tree("weights", None), "'trees/0/weights' of the kind 'tree' is missing"),
 ]
 
-OTHERS = [
-    ("float16", tree_item("weights", 3, np.inf), "weights' must be finite, got inf at 3"),
-    ("float16", tree_item("weights", 3, np.nan), "weights' must be finite, got nan at 3"),
-    ("tree", tree("features", None), "'trees/0/features' or .*/gaps' must be present, got none"),
-    ("int8", tree("features", np.zeros(94, np.int32)), "must be present, got both"),
-    ("int8", tree("gaps", None), "'trees/0/gaps' of the kind 'tree' is missing"),
-    ("int8", tree("gaps", np.ones(93, np.uint8)), "feature_ptr' must run from 0 to 93"),
-    ("int8", tree_item("gaps", 0, 200), r"'trees/0/features' must be in \[0, "),
-    ("int8", tree_item("gaps", 1, 0), "'trees/0/features' must increase within each row"),
-    ("int8", tree_item("gaps", 1, 255), "'trees/0/far' must have 1 items, got 0"),
-    ("int8", tree("far", np.int32([300])), "'trees/0/far' must have 0 items, got 1"),
-    ("int8", far_features(254), r"'trees/0/far' must be in \[255, .* got 254 at 0"),
-    ("int8", far_features(2**31 - 2), "gaps' must add up to features below 2147483647, got"),
-    ("int8", tree_item("sizes", 5, 0), r"'trees/0/sizes' must be in \[1, 65537\), got 0 at 5"),
-    ("int8", tree("scales", None), "scales' is required with weights of int8"),
-    ("int8", tree_item("weights", 4, -128), r"weights' must be in \[-127, 128\), got -128"),
-    ("int8", tree("scales", np.ones(7, np.float32)), "scales' must have 8 items"),
-    ("int8", tree_item("scales", 2, -1), "scales' must be finite and >= 0, got -1.0 at 2"),
-    ("int8", tree_item("scales", 2, np.nan), "scales' must be finite and >= 0, got nan"),
-    (
-        "int8",
-        tree_item("scales", 2, 1e37),
-        "scales' must be at most 7.87402e.09 in size, got 1e.37",
-    ),
-    ("int8", inside("state", n_labels=11), "'label_names/offsets' must have 12 items"),
-    (
-        "int8",
-        lambda d: d.array("label_names/bytes").__setitem__(1, 255),
-        "label_names/bytes' must be UTF-8",
-    ),
-    ("int8", put("vocabulary/bytes", np.zeros(1, np.uint8)), "'vocabulary/offsets' .* missing"),
-    ("numbers", put("classes/numbers", np.arange(2.0)), "numbers' must have 3 items, got 2"),
-    ("numbers", put("classes/numbers", np.ones((3, 1))), "must be 1-D of int8 or"),
-    ("numbers", put("classes/numbers", np.array([0, 1, np.nan])), "numbers' must be finite"),
-    (
-        "numbers",
-        put("classes/numbers", np.array([0, 1, 1.0])),
-        r"must increase, got .*1.0.* after .*1.0.* at 2",
-    ),
-    ("numbers", inside("state", classes="ids"), "not belong to classes that are ids"),
-    ("bools", put("classes/bools", np.uint8([0, 2])), r"bools' must be in \[0, 2\), got 2"),
-    (
-        "characters",
-        put("classes/characters", np.zeros((3, 0), np.uint32)),
-        "at least one column, got none",
-    ),
-    (
-        "characters",
-        put("classes/characters", np.uint32([[1], [2], [0x110000]])),
-        "in .0, 1114112., got 1114112",
-    ),
-    (
-        "characters",
-        put("classes/characters", np.uint32([[1], [2], [0xD800]])),
-        "surrogates, got 0xd800",
-    ),
-    (
-        "characters",
-        put("classes/characters", np.uint32([[98], [97], [99]])),
-        "must increase, got .*'a'.* after .*'b'",
-    ),
-    ("characters", inside("state", classes="strings"), "not belong to classes that are"),
-    (
-        "strings",
-        put("classes/strings/bytes", np.frombuffer(b"bac", np.uint8)),
-        "must increase, got 'a' after 'b' at 1",
-    ),
-    ("agglomerated", estimator("base", lambda e: e.pop("kind")), "base of .* must be None, or"),
-    ("agglomerated", estimator("base", lambda e: e.update(kind="x")), "base of agglomerated must"),
-    (
-        "agglomerated",
-        estimator("base", lambda e: e.update(kind="hybrid")),
-        "base of agglomerated must",
-    ),
-    ("agglomerated", inside("parameters", base=[]), r"base of agglomerated must be .* got \[\]"),
-    (
-        "agglomerated",
-        inside("parameters", base={"kind": "tree", "parameters": {}}),
-        "base of agglomerated must",
-    ),
-    (
-        "agglomerated",
-        estimator("base", lambda e: e["parameters"].update(C=-1)),
-        "base of agglomerated must",
-    ),
-    (
-        "agglomerated",
-        estimator("base", lambda e: e["parameters"].update(n_jobs=99)),
-        "base of agglomerated must",
-    ),
-    (
-        "agglomerated",
-        estimator("agglomeration", lambda e: e.update(kind="parabel")),
-        "agglomeration of agglomerated must",
-    ),
-    (
-        "agglomerated",
-        child(lambda c: c.update(bases=[], agglomerations=[])),
-        "array '.*' is unknown to the kind",
-    ),
-    ("agglomerated", child(lambda c: c["bases"].pop()), "'bases/1/.*' is unknown"),
-    (
-        "agglomerated",
-        child(lambda c: c["bases"][0].update(kind="hybrid")),
-        "'bases/0/' must be one of label_tree",
-    ),
-    ("agglomerated", inside("state", n_features=13), r"'agglomerations/0' .* \(13\), got 12"),
-    ("agglomerated", inside("state", n_labels=11), r"'bases/0' must have the labels .* got 10"),
-    (
-        "agglomerated",
-        child(lambda c: c["bases"][1]["state"].update(n_features=5)),
-        r"'bases/1' must have the groups of its ensemble \(4\), got 5",
-    ),
-    (
-        "agglomerated",
-        lambda d: d.array("bases/1/trees/0/order").__setitem__(0, 10),
-        r"'bases/1/trees/0/order' must be in \[0, 10\), got 10",
-    ),
-]
+OTHERS = {
+    "float16": [
+        (tree_item("weights", 3, np.inf), "weights' must be finite, got inf at 3"),
+        (tree_item("weights", 3, np.nan), "weights' must be finite, got nan at 3"),
+    ],
+    "tree": [
+        (tree("features", None), "'trees/0/features' or .*/gaps' must be present, got none"),
+    ],
+    "int8": [
+        (tree("features", np.zeros(94, np.int32)), "must be present, got both"),
+        (tree("gaps", None), "'trees/0/gaps' of the kind 'tree' is missing"),
+        (tree("gaps", np.ones(93, np.uint8)), "feature_ptr' must run from 0 to 93"),
+        (tree_item("gaps", 0, 200), r"'trees/0/features' must be in \[0, "),
+        (tree_item("gaps", 1, 0), "'trees/0/features' must increase within each row"),
+        (tree_item("gaps", 1, 255), "'trees/0/far' must have 1 items, got 0"),
+        (tree("far", np.int32([300])), "'trees/0/far' must have 0 items, got 1"),
+        (far_features(254), r"'trees/0/far' must be in \[255, .* got 254 at 0"),
+        (far_features(2**31 - 2), "gaps' must add up to features below 2147483647, got"),
+        (tree_item("sizes", 5, 0), r"'trees/0/sizes' must be in \[1, 65537\), got 0 at 5"),
+        (tree("scales", None), "scales' is required with weights of int8"),
+        (tree_item("weights", 4, -128), r"weights' must be in \[-127, 128\), got -128"),
+        (tree("scales", np.ones(7, np.float32)), "scales' must have 8 items"),
+        (tree_item("scales", 2, -1), "scales' must be finite and >= 0, got -1.0 at 2"),
+        (tree_item("scales", 2, np.nan), "scales' must be finite and >= 0, got nan"),
+        (tree_item("scales", 2, 1e37), "scales' must be at most 7.87402e.09 in size, got 1e.37"),
+        (inside("state", n_labels=11), "'label_names/offsets' must have 12 items"),
+        (
+            lambda d: d.array("label_names/bytes").__setitem__(1, 255),
+            "label_names/bytes' must be UTF-8",
+        ),
+        (put("vocabulary/bytes", np.zeros(1, np.uint8)), "'vocabulary/offsets' .* missing"),
+    ],
+    "numbers": [
+        (put("classes/numbers", np.arange(2.0)), "numbers' must have 3 items, got 2"),
+        (put("classes/numbers", np.ones((3, 1))), "must be 1-D of int8 or"),
+        (put("classes/numbers", np.array([0, 1, np.nan])), "numbers' must be finite"),
+        (
+            put("classes/numbers", np.array([0, 1, 1.0])),
+            r"must increase, got .*1.0.* after .*1.0.* at 2",
+        ),
+        (inside("state", classes="ids"), "not belong to classes that are ids"),
+    ],
+    "bools": [
+        (put("classes/bools", np.uint8([0, 2])), r"bools' must be in \[0, 2\), got 2"),
+    ],
+    "characters": [
+        (put("classes/characters", np.zeros((3, 0), np.uint32)), "at least one column, got none"),
+        (
+            put("classes/characters", np.uint32([[1], [2], [0x110000]])),
+            "in .0, 1114112., got 1114112",
+        ),
+        (put("classes/characters", np.uint32([[1], [2], [0xD800]])), "surrogates, got 0xd800"),
+        (
+            put("classes/characters", np.uint32([[98], [97], [99]])),
+            "must increase, got .*'a'.* after .*'b'",
+        ),
+        (inside("state", classes="strings"), "not belong to classes that are"),
+    ],
+    "strings": [
+        (
+            put("classes/strings/bytes", np.frombuffer(b"bac", np.uint8)),
+            "must increase, got 'a' after 'b' at 1",
+        ),
+    ],
+    "agglomerated": [
+        (estimator("base", lambda e: e.pop("kind")), "base of .* must be None, or"),
+        (estimator("base", lambda e: e.update(kind="x")), "base of agglomerated must"),
+        (estimator("base", lambda e: e.update(kind="hybrid")), "base of agglomerated must"),
+        (inside("parameters", base=[]), r"base of agglomerated must be .* got \[\]"),
+        (
+            inside("parameters", base={"kind": "tree", "parameters": {}}),
+            "base of agglomerated must",
+        ),
+        (estimator("base", lambda e: e["parameters"].update(C=-1)), "base of agglomerated must"),
+        (
+            estimator("base", lambda e: e["parameters"].update(n_jobs=99)),
+            "base of agglomerated must",
+        ),
+        (
+            estimator("agglomeration", lambda e: e.update(kind="parabel")),
+            "agglomeration of agglomerated must",
+        ),
+        (
+            child(lambda c: c.update(bases=[], agglomerations=[])),
+            "array '.*' is unknown to the kind",
+        ),
+        (child(lambda c: c["bases"].pop()), "'bases/1/.*' is unknown"),
+        (
+            child(lambda c: c["bases"][0].update(kind="hybrid")),
+            "'bases/0/' must be one of label_tree",
+        ),
+        (inside("state", n_features=13), r"'agglomerations/0' .* \(13\), got 12"),
+        (inside("state", n_labels=11), r"'bases/0' must have the labels .* got 10"),
+        (
+            child(lambda c: c["bases"][1]["state"].update(n_features=5)),
+            r"'bases/1' must have the groups of its ensemble \(4\), got 5",
+        ),
+        (
+            lambda d: d.array("bases/1/trees/0/order").__setitem__(0, 10),
+            r"'bases/1/trees/0/order' must be in \[0, 10\), got 10",
+        ),
+    ],
+}
 
 
 # 10 labels, 12 features; feature 0 has weights for outputs 0 to 9.
@@ -308,7 +292,7 @@ CASES = [
     *(("tree", *case) for case in TREE),
     *(("flat", *case) for case in FLAT),
     *(("flat int8", *case) for case in FLAT_INT8),
-    *OTHERS,
+    *((which, *case) for which in OTHERS for case in OTHERS[which]),
 ]
 
 
