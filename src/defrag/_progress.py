@@ -38,11 +38,7 @@ def progress_stage(name: str) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress | None]:
-    """Show a progress bar; yield the callable that updates it, or None if no bar is shown.
-
-    - ``description``: text beside the bar.
-    - ``enabled``: whether to show a bar.
-    """
+    """Show a progress bar; yield the callable that updates it, or None if no bar is shown."""
     if not enabled or not sys.stderr.isatty():
         yield None
         return
@@ -62,11 +58,7 @@ def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress
 
 @contextmanager
 def progress_pulse(description: str, *, enabled: bool = True) -> Iterator[None]:
-    """Show a bar without a percentage, with the elapsed time.
-
-    - ``description``: text beside the bar.
-    - ``enabled``: whether to show a bar.
-    """
+    """Show a bar without a percentage, with the elapsed time."""
     if not enabled or not sys.stderr.isatty():
         yield
         return

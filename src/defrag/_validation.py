@@ -337,7 +337,6 @@ def named_matrix(
 ) -> tuple[Csr, list[Any]]:
     """Return the 0/1 matrix of the names, or numbers, in each row, and those of its columns.
 
-    - ``rows``: the names of each row.
     - ``names``: the names of the columns; default: all names in the rows, sorted.
     """
     lists = [row if type(row) is list else list(row) for row in rows]

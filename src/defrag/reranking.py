@@ -324,13 +324,8 @@ class RerankedExplainer(Explainer):
     The constant is the sum of the propensity term of the label and of a reference that gives the
     best label of the row the best score of the base; both are held fixed.
 
-    - ``base``: the scores b of the base.
-    - ``prototypes``, shape (n_labels, n_features): the prototypes of the labels.
-    - ``strength``: the factor of the cosines.
-    - ``constants``, shape (n_labels,): the constants.
     - ``fixed``, shape (n_labels,): the log scores of labels that the base did not find; NaN for the
       others.
-    - ``candidates``, shape (n_labels,): the labels that were re-ranked.
     """
 
     def __init__(

@@ -219,7 +219,6 @@ def compose(
     Groups of features stand next to the classifier, focused rows around them, then re-ranking, and
     imputation outermost: it fills in features before all others see them.
 
-    - ``base``: the classifier.
     - ``groups`` (clustering): groups of features for :class:`defrag.Agglomerated`.
     - ``focus`` (optional): which entries of a row are kept.
     - ``rerank`` (optional): parameters of :class:`defrag.Refrag`.

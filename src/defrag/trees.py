@@ -150,8 +150,6 @@ def given_vectors(
 
     - ``vectors``, shape (n_features, n_dimensions), or mapping: keys of a mapping are feature names
       if ``names`` are given, else feature ids; features without a key have no vector.
-    - ``n_features``: number of features.
-    - ``names`` (optional): feature names.
     """
     if not isinstance(vectors, Mapping):
         matrix = check_matrix(vectors, name="representation")
@@ -356,8 +354,6 @@ def widen_tree(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> 
     Adjacent leaves are similar, so any run of leaves can form a node: runs are divided into
     parts with equal numbers of leaves, level by level.
 
-    - ``tree``: the binary tree.
-    - ``ids``: the ids of the items.
     - ``arity``, ``root_arity``: maximum number of children of a node, and of the root.
     """
     leaves = tree.leaves

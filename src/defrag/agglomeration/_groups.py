@@ -51,8 +51,6 @@ def membership(
 ) -> sparse.csr_array:
     """Return the (n_clusters, n_features) matrix that sums the features of each group.
 
-    - ``groups``: validated groups.
-    - ``n_clusters``: the number of groups.
     - ``weight`` (optional): coefficient of each feature; default: 1.
     """
     kept = np.flatnonzero(groups >= 0)

@@ -90,11 +90,9 @@ def find_groups(
 ) -> list[Ids]:
     """Return groups of features: of one new clustering per seed, or of fitted clusterings.
 
-    - ``X``: training data.
     - ``Y`` (labels or None): labels of the points, for clusterings that use them.
     - ``agglomeration`` (Defrag, or sequence of Defrag if ``prefit``): the clustering.
     - ``prefit``: whether the clusterings are fitted already.
-    - ``seeds``: seeds of the new clusterings.
     - ``owner``: name of the estimator in error messages.
     """
     if prefit:

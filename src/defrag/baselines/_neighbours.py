@@ -181,10 +181,7 @@ def conjugate_gradients(
 ) -> Floats:
     """Solve ``(weights[j] X'X + ridge I) w_j = right_j`` for all columns j simultaneously.
 
-    - ``X``, ``XT``: the points and their transpose.
-    - ``right``, shape (n_features, n_columns): the right-hand sides.
     - ``weights``, shape (n_columns,): the weight of X'X in each system.
-    - ``ridge``: the regulariser.
     - ``n_steps``: number of steps; step lengths are computed separately for each column.
     - ``start``, shape (n_features, n_columns): initial solution; default: zero.
     - Returns ``solution``, shape (n_features, n_columns): the columns w_j.

@@ -153,7 +153,6 @@ def cosine_slopes(
     - ``anchors``, shape (n_anchors,): points in increasing order.
     - ``positives``, ``negatives``, shape (n_anchors, any): the positives and negatives of each
       anchor.
-    - ``cosine_scale``: scale of the cosines.
     """
     n, n_positives = len(U), positives.shape[1]
     partners = np.hstack([positives, negatives])

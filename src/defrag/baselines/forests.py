@@ -358,7 +358,6 @@ def label_means(X: Csr, Y: Csr, labels: Ids, *, max_entries: int, n_threads: int
     """Return the mean of the points of each label.
 
     - ``X``, ``Y``: unit rows of the points, and their labels.
-    - ``labels``: labels with points.
     - ``max_entries``: number of largest entries to keep in each mean; 0 for all.
     """
     by_label = sparse.csr_array(Y.T)[labels].astype(np.float32)
@@ -370,7 +369,6 @@ def label_means(X: Csr, Y: Csr, labels: Ids, *, max_entries: int, n_threads: int
 def with_prototypes(forest: Forest, means: Csr, label_weights: Floats) -> tuple[Forest, Prototypes]:
     """Return a forest extended by the features of its prototypes, and the prototypes.
 
-    - ``forest``: the forest.
     - ``means``, shape (n_outputs, n_features): the means of the labels of the forest.
     - ``label_weights``, shape (n_outputs,): weights of these labels, between 0 and 1.
     """

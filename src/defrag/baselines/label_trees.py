@@ -101,7 +101,6 @@ def build_kary_tree(
     """Cluster labels into a tree, level by level.
 
     - ``vectors``, shape (n_labels, n_coordinates): unit vectors of the labels.
-    - ``ids``, shape (n_labels,): the ids of the labels.
     - ``arity``: maximum number of children; a node with at most this many labels is a leaf.
     - ``max_depth``: maximum number of nodes on a path from the root to a leaf, both included.
     - ``progress`` (optional): called with the fraction of the labels that are in a leaf.
@@ -324,7 +323,6 @@ class Bonsai(PublishedTrees):
 def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
     """Return the L2-normalised co-occurrences of each label with the other labels.
 
-    - ``Y``, shape (n_points, n_labels): the labels of the points.
     - ``max_entries``: number of entries to keep per label, 0 for all.
     """
     # One more entry, since a label occurs most often with itself, and that entry is removed.

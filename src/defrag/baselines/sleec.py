@@ -27,7 +27,6 @@ from defrag.typing import Csr, Floats
 def label_neighbours(Y: Csr, n_neighbours: int, *, power: float, n_threads: int) -> Csr:
     """Return the points with the most similar labels, for each point, including itself.
 
-    - ``Y``, shape (n_points, n_labels): 0/1 labels.
     - ``n_neighbours``: maximum number of neighbours; points without a common label are not
       neighbours.
     - ``power``: the similarity is the number of common labels divided by the number of labels of

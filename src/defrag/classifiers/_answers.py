@@ -89,11 +89,7 @@ class Calibration:
 
     @classmethod
     def of_ranking(cls, labels: Ids, scores: Floats, Y: Csr) -> Calibration:
-        """Fit the function to ranked labels of points whose true labels are Y.
-
-        - ``labels``, ``scores``, shape (n_points, k): the result of :meth:`Classifier._rank`.
-        - ``Y``, shape (n_points, n_labels): the true labels.
-        """
+        """Fit the function to ranked labels of points whose true labels are Y."""
         rows, places = np.nonzero((labels >= 0) & (labels < Y.shape[1]))
         found = labels[rows, places]
         hits = np.asarray(Y[rows, found]).ravel() > 0
@@ -159,10 +155,7 @@ _DEFAULT_K = 5
 
 
 class RankedExplainer(Explainer):
-    """Explainer of some labels whose scores are read from rankings.
-
-    - ``model``: the classifier.
-    """
+    """Explainer of some labels whose scores are read from rankings."""
 
     def __init__(self, model: Classifier, labels: Ids) -> None:
         self._wanted, self._columns = np.unique(labels, return_inverse=True)
@@ -188,11 +181,9 @@ def explain_point(
 ) -> Explanation | Explanations:
     """Explain the score of a label, or those of the best labels, for a canonical row.
 
-    - ``model``: the fitted classifier.
     - ``label`` (optional): the id of the label; default: the best one.
     - ``k`` (optional): explain the best k labels.
     - ``label_of``: maps the id of a label to its name, class or id.
-    - ``names`` (optional): feature names.
     """
     n_ranked = min(check_count("k", _DEFAULT_K if k is None else k), model.n_labels_)
     if label is not None and k is not None:

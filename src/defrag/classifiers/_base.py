@@ -177,7 +177,6 @@ class Classifier(ClassifierMixin, Estimator):
 
         - ``row``, shape (1, n_features): the row whose search result is held fixed; None scores all
           labels in all members.
-        - ``k``: number of labels to search for.
         """
         return RankedExplainer(self, labels)
 
@@ -186,7 +185,6 @@ class Classifier(ClassifierMixin, Estimator):
 
         A method whose :meth:`_explainer` searches overrides it, so that the row is searched once.
 
-        - ``row``, shape (1, n_features)
         - ``n``: the number of labels, at most k.
         - ``k``: the number of labels that the search is asked for.
         """
@@ -276,7 +274,6 @@ class Classifier(ClassifierMixin, Estimator):
     ) -> Classifier:
         """Train on validated matrices, as part of a composite.
 
-        - ``X``, ``Y``: validated points and 0/1 labels.
         - ``shapes``: the label trees of a previous model.
         """
         self._check_parameters()

@@ -124,7 +124,6 @@ def follow_tree(
     larger than twice ``max_leaf_size`` and than all previous leaves is split into smaller leaves,
     and nodes without labels are removed.
 
-    - ``tree``: the previous tree.
     - ``numbers``: the new id of each label of the previous tree, or -1.
     - ``vectors``, shape (n_seen, n_coordinates): unit vectors of the labels with points.
     - ``seen``, shape (n_seen,): ids of the labels with points, in increasing order.

@@ -102,7 +102,6 @@ class Cost:
 def warn_data(message: str, *, n_helpers: int = 0) -> None:
     """Warn the user about the data passed to a public method.
 
-    - ``message``: the warning.
     - ``n_helpers``: number of functions between the public method and this one.
     """
     # Attributed to the user's code, which calls the wrapper of the method, the method, this.

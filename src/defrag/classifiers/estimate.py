@@ -41,7 +41,6 @@ def estimate(classifier: Classifier, X: Csr, Y: Csr) -> Estimate:
     """Return the estimated time and memory of training a classifier.
 
     - ``classifier``: not fitted; its ``n_jobs`` count.
-    - ``X``, ``Y``: the points and their labels.
 
     Examples
     --------

@@ -53,7 +53,6 @@ def with_flags(
 ) -> Callable[..., None]:
     """Return a function with one parameter per flag, which calls that of a command.
 
-    - ``verb`` (function): the command.
     - ``of_estimators``: what its ``**parameters`` stand for; see :func:`estimator_flags`.
     """
     groups: dict[str, type[Any]] = {}

@@ -263,9 +263,7 @@ def explain_row(
 ) -> Explanations:
     """Explain the scores of labels for a row.
 
-    - ``explainer``: the scores of the labels.
     - ``labels`` (sequence of (int, label)): the ids and the names of the labels.
-    - ``names`` (optional): the names of all features.
     """
     parts = explainer.take_apart(row)
     found = parts.attribution
@@ -373,14 +371,7 @@ def rank_features(
     names: Sequence[str] | None,
     n: int,
 ) -> LabelFeatures:
-    """Score points of one feature each and return the best features.
-
-    - ``explainer``: the scores of the label.
-    - ``n_features``: the number of features.
-    - ``label`` ((int, label)): the id and the name of the label.
-    - ``names`` (optional): the names of all features.
-    - ``n``: the number of features to return.
-    """
+    """Score points of one feature each and return the best features."""
     scores = np.empty(n_features)
     for first in range(0, n_features, _ROWS_AT_A_TIME):
         features = np.arange(first, min(first + _ROWS_AT_A_TIME, n_features), dtype=np.int32)
@@ -406,7 +397,6 @@ def highlight(
 ) -> list[Segment]:
     """Cut a text into pieces that belong to the same features.
 
-    - ``text``: the text.
     - ``spans``: occurrences of its features; they may overlap.
     - ``features``, ``contributions``: the contributions of the features.
     - Returns ``segments``: the pieces in order; joined, they are the text. Weights add up to the

@@ -251,7 +251,6 @@ def open_corpus(
       Parquet files, which cannot be compressed as a whole.
     - ``form`` (optional): its format; default: by its name.
     - ``options`` (optional): options that the file does not contain.
-    - ``limits`` (optional): limits on the cost of reading.
     - Raises ValueError if the format is unknown, or if none is given and the name does not show it.
     - Raises FormatError if the format of a tab-separated file is ambiguous.
     """

@@ -153,7 +153,6 @@ def tf_idf(counts: Csr, document_frequency: NDArray[Any], n_documents: int) -> C
 
     - ``counts``, shape (n_points, n_words): word counts; stored entries are at least 1.
     - ``document_frequency``, shape (n_words,): number of training documents that contain each word.
-    - ``n_documents``: number of training documents.
 
     Examples
     --------

@@ -37,7 +37,6 @@ class Document(NamedTuple):
     """A text of a corpus.
 
     - ``line`` (optional): its first line, counted from 1; None if the text is a file of its own.
-    - ``text``: the text.
     - ``labels`` (optional): the names of its labels; None if the corpus does not list labels for
       it.
     - ``file`` (optional): its own file, if the corpus is a folder.

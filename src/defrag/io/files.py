@@ -164,9 +164,7 @@ class InputStream:
     blocks needs less memory.
 
     - ``raw`` (binary file): source of the bytes.
-    - ``name``: name in error messages.
     - ``head`` (bytes): bytes that precede those of ``raw``.
-    - ``limits`` (optional): limits on the cost of reading.
     - ``packed`` (compressed file): the file that ``raw`` decompresses.
     - ``damaged`` (tuple of exception classes): exceptions of ``raw`` for damaged data.
 
@@ -303,7 +301,6 @@ def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[Inp
     """Open a file for reading; gzip, bzip2, xz and zstd are recognised by their first bytes.
 
     - ``path``: a file, a FIFO with a writer, or ``-`` for standard input.
-    - ``limits`` (optional): limits on the cost of reading.
     - Yields ``stream``: the bytes, decompressed.
     - Raises FormatError if ``path`` is a directory or a device, or expands beyond the limits.
     - Raises OSError if the file does not exist or cannot be read.

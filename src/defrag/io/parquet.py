@@ -69,7 +69,6 @@ def table_bytes(labels: NDArray[Any], scores: Floats, first: int) -> bytes:
     """Return a Parquet file of predictions with the columns ``row``, ``labels`` and ``scores``.
 
     - ``labels``, shape (n, k): ids of labels, padded with -1, or names, padded with "".
-    - ``scores``, shape (n, k): their scores.
     - ``first``: number of the first point, counted from 0.
     """
     pyarrow = load_pyarrow()

@@ -129,8 +129,6 @@ def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes
     """Yield the lines of ``write_predictions`` for a block of points.
 
     - ``labels``, shape (n, k): label ids, best first, padded with -1.
-    - ``scores``, shape (n, k): their scores.
-    - ``n_labels``: number of labels.
     """
     found = labels >= 0
     indptr = np.append(0, np.cumsum(found.sum(axis=1)))

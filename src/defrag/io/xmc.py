@@ -414,7 +414,6 @@ _SKIPPED_LINES = (
 class FileWarnings:
     """Warnings about a file, which are errors if ``strict``.
 
-    - ``name``: name of the file.
     - ``strict``: whether to raise FormatError instead of warning.
     """
 

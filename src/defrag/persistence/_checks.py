@@ -77,12 +77,7 @@ def check_offsets(part: Part, name: str, total: int) -> None:
 
 
 def check_csr(part: Part, indptr: str, indices: str, *, n_rows: int, n_cols: int) -> None:
-    """Check that the indices of a sparse matrix are in range and increase in every row.
-
-    - ``indptr``: an array of int64.
-    - ``indices``: an array of int32 or uint32.
-    - ``n_rows``, ``n_cols``: the shape of the matrix.
-    """
+    """Check that the indices of a sparse matrix are in range and increase in every row."""
     check_length(part, indptr, n_rows + 1)
     columns = part.arrays[indices]
     check_offsets(part, indptr, len(columns))

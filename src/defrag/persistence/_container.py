@@ -135,7 +135,6 @@ def read_model_file(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read a description and arrays; check all rules that do not depend on the kind of model.
 
-    - ``path``: a regular file.
     - ``mmap``: whether to map the file: arrays are read-only views, pages are read on first use,
       and processes share one copy. A mapped file may be replaced, as :func:`write_model_file` does,
       but not modified in place. Otherwise the file is read into memory.

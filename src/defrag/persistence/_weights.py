@@ -35,7 +35,6 @@ WEIGHT_TYPES = ("float32", "float16", "int8")
 def pack_values(weights: Floats, bounds: Offsets, weight_type: str) -> dict[str, NDArray[Any]]:
     """Return the arrays ``weights`` and, for int8, ``scales`` of a file.
 
-    - ``weights``: the weights of all runs.
     - ``bounds``: offsets of the runs, including the end of the last.
     - ``weight_type`` {"float32", "float16", "int8"}: type in the file; int8 values are multiples of
       1/127 of the largest weight of the run.

@@ -169,7 +169,6 @@ class Kind:
     """What the files of one class hold.
 
     - ``cls``: the exact class: a subclass may have further fitted attributes.
-    - ``name``: its name in files.
     - ``states``: its own declaration after those of its bases.
     """
 
@@ -350,7 +349,6 @@ def unpack_part(
 
     - ``path``: the name of the file, for error messages.
     - ``description``: as returned by :func:`pack_part`.
-    - ``arrays`` (mapping from name to ndarray): likewise.
     - Raises ModelFormatError if a name is missing or unknown, or a type or value violates its rule.
     """
     if set(description) != {"model"}:
@@ -405,9 +403,7 @@ def read_state(
 ) -> dict[str, Any]:
     """Check the state of something that is not a model; return its values by attribute.
 
-    - ``state``: what it holds.
     - ``path``, ``what``: the name of the file and of the thing, for error messages.
-    - ``values``: its numbers.
     - ``unread`` (dict from name to ndarray): the arrays of the file; those of the state are taken
       out.
     """

@@ -42,8 +42,6 @@ def start_clusters(
 
     - ``items``: non-zero unit vectors.
     - ``n_clusters``: number of clusters; at most the number of items.
-    - ``n_sampled``: size of the sample.
-    - ``max_rounds``: maximum number of iterations.
     - Returns ``cluster``: the cluster of each item, -1 outside the sample.
     """
     all_items = np.arange(items.shape[0], dtype=np.int32)

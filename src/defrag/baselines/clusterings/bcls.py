@@ -128,7 +128,6 @@ def projection(points: NDArray[np.float64], variance: float, ridge: float) -> ND
 
     - ``points``, shape (n_points, n_coords): the points; standardised in place.
     - ``variance``: fraction of the variance that the components keep.
-    - ``ridge``: regularisation of the regression.
     """
     points -= points.mean(axis=0)
     spread = points.std(axis=0)

@@ -180,7 +180,6 @@ def nearest_groups(joint: Csr, pooled: Csr, groups: Ids, smoothing: float, n_thr
     - ``joint``, shape (n_features, n_labels): X^T Y.
     - ``pooled``, shape (n_clusters, n_labels): X^T Y summed by group.
     - ``groups``: the current groups; features without labels keep theirs.
-    - ``smoothing``: the weight a.
     """
     sums = np.asarray(pooled.sum(axis=1, dtype=np.float64))
     share = pooled.data / np.repeat(sums, np.diff(pooled.indptr))

@@ -127,7 +127,6 @@ def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int)
 
     - ``items``, shape (n_items, n_coords): unit items.
     - ``cluster``: the cluster of each item; no cluster is empty.
-    - ``n_neighbors``: number of means per item.
     """
     n_clusters = int(cluster.max()) + 1
     sizes = np.bincount(cluster[cluster >= 0], minlength=n_clusters)

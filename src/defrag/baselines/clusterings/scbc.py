@@ -39,9 +39,6 @@ class StableMatching:
     Features propose to groups by decreasing similarity; a group keeps the most similar
     features up to its number of seats (ties go to the lower id), and rejected features propose
     to the next group.
-
-    - ``n_features``, ``n_clusters``: numbers of features and groups.
-    - ``n_seats``: number of seats of each group.
     """
 
     def __init__(self, n_features: int, n_clusters: int, n_seats: int) -> None:
@@ -112,7 +109,6 @@ def improve(
     - ``labels``: the current groups; not modified.
     - ``wanted``: the best group of each feature.
     - ``gain``: gain of moving to that group; a feature with gain 0 stays.
-    - ``n_clusters``: number of groups.
     - ``min_size``: minimum size of a group after features have left it.
     - Returns ``labels``: the new groups.
     - Returns ``n_moved``: number of features that moved.
@@ -288,9 +284,6 @@ def directions(items: Csr, labels: Ids, n_clusters: int, n_threads: int) -> Csr:
 def populate(items: Csr, centres: Csr, min_size: int, fallback: Ids, n_threads: int) -> Ids:
     """Return groups with a minimum number of features, the others in the most similar group.
 
-    - ``items``, shape (n_items, n_coords): unit vectors of the features.
-    - ``centres``, shape (n_clusters, n_coords): unit vectors of the groups.
-    - ``min_size``: minimum number of features in a group.
     - ``fallback``: the groups of features that are similar to no group.
     """
     matching = StableMatching(items.shape[0], centres.shape[0], min_size)
