@@ -9,7 +9,7 @@ from scipy import sparse
 from defrag import load, metrics
 from defrag.io import read_predictions, write_predictions, write_svmlight
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
-from tests.helpers.cli_running import check_refusal, run, run_well
+from tests.helpers.cli_running import check_refusal, refusals, run, run_well
 
 
 @pytest.fixture
@@ -19,140 +19,100 @@ def folder(tmp_path, monkeypatch):
 
 # What is refused: the command line, and what the one line on stderr must say.
 REFUSED = {
-    "no such classifier": ("train train.txt out --classifier forest", "'--classifier'.*label-tree"),
-    "no such groups": ("train train.txt out --agglomerate y", "'--agglomerate'.*'hybrid'"),
-    "no such weights": ("train train.txt out --weights int4", "'--weights'.*'int8'"),
-    "flag of another classifier": (
-        "train train.txt out --classifier parabel --arity 4",
-        "--arity is not a parameter of --classifier parabel",
-    ),
-    "flag of another, the other way": (
-        "train train.txt out --max-passes 4",
-        "--max-passes is not a parameter of --classifier label-tree",
-    ),
-    "groups without groups": (
-        "train train.txt out --agglomerate none --max-cluster-size 4",
-        "--max-cluster-size changes nothing with --agglomerate none",
-    ),
-    "focus without focus": (
-        "train train.txt out --no-focus --budget 4",
-        "--budget changes nothing without --focus",
-    ),
-    "focus out of range": ("train train.txt out --budget=-1", "budget of Focus must be"),
-    "flag of other groups": (
-        "train train.txt out --agglomerate hybrid --split ndcg",
-        "--split cannot be combined with --agglomerate hybrid",
-    ),
-    "flag that the groups fix": (
-        "train train.txt out --agglomerate n --split ndcg",
-        "--split cannot be combined with --agglomerate n",
-    ),
-    "out of range": ("train train.txt out --n-trees 0", "n_trees of LabelTree must be an int >= 1"),
-    "out of range, found before the data": ("train nothing out --C=-1", "C of LabelTree must"),
-    "groups out of range": (
-        "train train.txt out --agglomerate x --max-cluster-size 0",
-        "max_cluster_size of",
-    ),
-    "bad seed": ("train train.txt out --seed=-1", r"random_state must be in \[0, 2\*\*63\)"),
-    "train without a model": ("train train.txt", "Missing argument 'MODEL'"),
-    "train without labels": ("train X.txt out", "X.txt: has no labels: give --labels"),
-    "train on nothing": ("train nothing.txt out", "nothing.txt: No such file"),
-    "train on broken data": ("train bad.txt out", "bad.txt:3: feature index 99"),
-    "model is a folder": ("train train.txt .", "Is a directory"),
-    "model in no folder": ("train nothing.txt none/out", "none/out: No such file"),
-    "compressed model": ("train nothing.txt out.xz", "out.xz: a model file is memory-mapped"),
-    "names of other labels": (
-        "train train.txt out --label-names words.txt",
-        "words.txt: 24 names, but the data have 8 labels",
-    ),
-    "words of other features": (
-        "train train.txt out --vocabulary labels.txt",
-        "labels.txt: 8 words, but the data have 24 features",
-    ),
-    "model into its data": ("train train.txt train.txt", "MODEL is the same file as DATA"),
-    "model into its names": (
-        "train train.txt labels.txt --label-names labels.txt",
-        "MODEL is the same file as --label-names",
-    ),
-    "predictions into the points": (
-        "predict model.safetensors X.txt --output X.txt",
-        "--output is the same file as DATA",
-    ),
-    "predictions into the model": (
-        "predict model.safetensors X.txt --output ./model.safetensors",
-        "--output is the same file as MODEL",
-    ),
-    "model and json on stdout": ("train train.txt - --json", "--json and an output of -"),
-    "strict training": ("train short.txt out --strict", "header declares 3 points"),
-    "predict without a model": ("predict nothing X.txt --output out", "nothing: No such file"),
-    "predict without data": ("predict model.safetensors none --output out", "none: No such file"),
-    "predict with groups": (
-        "predict groups.safetensors X.txt --output out",
-        "groups.safetensors: is a Defrag, not a classifier",
-    ),
-    "cut model": ("predict cut.safetensors X.txt --output out", "cut.safetensors: "),
-    "text for a model": ("predict text.safetensors X.txt --output out", "text.safetensors: "),
-    "data for a model": ("predict train.txt X.txt --output out", "train.txt: "),
-    "other features": (
-        "predict model.safetensors narrow.txt --output out",
-        "narrow.txt: 3 features, but model.safetensors was trained on 24",
-    ),
-    "broken points": (
-        "predict model.safetensors bad.txt --output out",
-        "bad.txt:3: feature index 99",
-    ),
-    "fewer points than declared": (
-        "predict model.safetensors short.txt --output out",
-        "short.txt: the header declares 3 points, the file has 1",
-    ),
-    "names it has not": (
-        "predict nameless.safetensors X.txt --names --output out",
-        "nameless.safetensors: has no label names",
-    ),
-    "no labels wanted": ("predict model.safetensors X.txt --top-k 0 --output out", "'--top-k'"),
-    "svmlight of unknown base": (
-        "predict model.safetensors train.svm --output out",
-        "give --zero-based or --one-based",
-    ),
-    "evaluate other points": ("evaluate train.txt few.txt", "few.txt: 1 points, but train.txt"),
-    "evaluate other labels": ("evaluate train.txt wide.txt", "wide.txt: 9 labels, but train.txt"),
-    "evaluate without labels": ("evaluate X.txt predictions.txt", "X.txt: has no labels to"),
-    "constants without train": (
-        "evaluate train.txt predictions.txt --A 0.5",
-        "--A changes nothing without --train",
-    ),
-    "labels without train": (
-        "evaluate train.txt predictions.txt --train-labels Y.txt",
-        "--train-labels changes nothing without --train",
-    ),
-    "depth of no prediction": (
-        "evaluate train.txt top.txt --top-k 5,4",
-        "top.txt: no point has more than 3 predictions: --top-k must be at most that, got 4",
-    ),
-    "bad depths": (
-        "evaluate train.txt predictions.txt --top-k 1,x",
-        "--top-k must be positive numbers",
-    ),
-    "depth of nothing": (
-        "evaluate train.txt predictions.txt --top-k 0",
-        "--top-k must be positive numbers",
-    ),
-    "bad constant": (
-        "evaluate train.txt predictions.txt --train train.txt --A=-1",
-        "A must be a finite number >= 0",
-    ),
-    "all from stdin": ("evaluate - -", "only one of DATA, PREDICTIONS and --train"),
-    "no predictions": ("evaluate train.txt words.txt", "words.txt:1: "),
-    "info about a cut model": ("info cut.safetensors", "cut.safetensors: "),
-    "info about a cut model of any name": ("info cut.bin", "cut.bin: "),
-    "info about no model": ("info text.safetensors", "text.safetensors: "),
-    "info about a model that is not there": ("info none.safetensors", "No such file"),
+    "train train.txt out": [
+        ("--classifier forest", "'--classifier'.*label-tree"),
+        ("--agglomerate y", "'--agglomerate'.*'hybrid'"),
+        ("--weights int4", "'--weights'.*'int8'"),
+        ("--classifier parabel --arity 4", "--arity is not a parameter of --classifier parabel"),
+        ("--max-passes 4", "--max-passes is not a parameter of --classifier label-tree"),
+        (
+            "--agglomerate none --max-cluster-size 4",
+            "--max-cluster-size changes nothing with --agglomerate none",
+        ),
+        ("--no-focus --budget 4", "--budget changes nothing without --focus"),
+        ("--budget=-1", "budget of Focus must be"),
+        (
+            "--agglomerate hybrid --split ndcg",
+            "--split cannot be combined with --agglomerate hybrid",
+        ),
+        ("--agglomerate n --split ndcg", "--split cannot be combined with --agglomerate n"),
+        ("--n-trees 0", "n_trees of LabelTree must be an int >= 1"),
+        ("--agglomerate x --max-cluster-size 0", "max_cluster_size of"),
+        ("--seed=-1", r"random_state must be in \[0, 2\*\*63\)"),
+        ("--label-names words.txt", "words.txt: 24 names, but the data have 8 labels"),
+        ("--vocabulary labels.txt", "labels.txt: 8 words, but the data have 24 features"),
+    ],
+    "train train.txt": [
+        (".", "Is a directory"),
+        ("train.txt", "MODEL is the same file as DATA"),
+        ("labels.txt --label-names labels.txt", "MODEL is the same file as --label-names"),
+        ("- --json", "--json and an output of -"),
+    ],
+    "predict model.safetensors X.txt": [
+        ("--output X.txt", "--output is the same file as DATA"),
+        ("--output ./model.safetensors", "--output is the same file as MODEL"),
+        ("--top-k 0 --output out", "'--top-k'"),
+    ],
+    "predict model.safetensors": [
+        ("none --output out", "none: No such file"),
+        (
+            "narrow.txt --output out",
+            "narrow.txt: 3 features, but model.safetensors was trained on 24",
+        ),
+        ("bad.txt --output out", "bad.txt:3: feature index 99"),
+        ("short.txt --output out", "short.txt: the header declares 3 points, the file has 1"),
+        ("train.svm --output out", "give --zero-based or --one-based"),
+    ],
+    "evaluate train.txt predictions.txt": [
+        ("--A 0.5", "--A changes nothing without --train"),
+        ("--train-labels Y.txt", "--train-labels changes nothing without --train"),
+        ("--top-k 1,x", "--top-k must be positive numbers"),
+        ("--top-k 0", "--top-k must be positive numbers"),
+        ("--train train.txt --A=-1", "A must be a finite number >= 0"),
+    ],
+    "evaluate train.txt": [
+        ("few.txt", "few.txt: 1 points, but train.txt"),
+        ("wide.txt", "wide.txt: 9 labels, but train.txt"),
+        (
+            "top.txt --top-k 5,4",
+            "top.txt: no point has more than 3 predictions: --top-k must be at most that, got 4",
+        ),
+        ("words.txt", "words.txt:1: "),
+    ],
+    "": [
+        ("train nothing out --C=-1", "C of LabelTree must"),
+        ("train train.txt", "Missing argument 'MODEL'"),
+        ("train X.txt out", "X.txt: has no labels: give --labels"),
+        ("train nothing.txt out", "nothing.txt: No such file"),
+        ("train bad.txt out", "bad.txt:3: feature index 99"),
+        ("train nothing.txt none/out", "none/out: No such file"),
+        ("train nothing.txt out.xz", "out.xz: a model file is memory-mapped"),
+        ("train short.txt out --strict", "header declares 3 points"),
+        ("predict nothing X.txt --output out", "nothing: No such file"),
+        (
+            "predict groups.safetensors X.txt --output out",
+            "groups.safetensors: is a Defrag, not a classifier",
+        ),
+        ("predict cut.safetensors X.txt --output out", "cut.safetensors: "),
+        ("predict text.safetensors X.txt --output out", "text.safetensors: "),
+        ("predict train.txt X.txt --output out", "train.txt: "),
+        (
+            "predict nameless.safetensors X.txt --names --output out",
+            "nameless.safetensors: has no label names",
+        ),
+        ("evaluate X.txt predictions.txt", "X.txt: has no labels to"),
+        ("evaluate - -", "only one of DATA, PREDICTIONS and --train"),
+        ("info cut.safetensors", "cut.safetensors: "),
+        ("info cut.bin", "cut.bin: "),
+        ("info text.safetensors", "text.safetensors: "),
+        ("info none.safetensors", "No such file"),
+    ],
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refusal_is_one_line_and_writes_no_file(folder, name):
-    check_refusal(folder, *REFUSED[name])
+@pytest.mark.parametrize(("line", "expected"), refusals(REFUSED))
+def test_refusal_is_one_line_and_writes_no_file(folder, line, expected):
+    check_refusal(folder, line, expected)
 
 
 PREDICTED = [

@@ -25,6 +25,13 @@ def files(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def refusals(groups):
+    """Return command lines and what is said of them, given by the words that lines begin with."""
+    return [
+        (f"{begin} {rest}".strip(), said) for begin, ends in groups.items() for rest, said in ends
+    ]
+
+
 def check_refusal(folder, line, expected):
     """Check that a command line is refused in one line, and leaves nothing behind."""
     before = files(folder)
