@@ -39,37 +39,30 @@ def progress_stage(name: str) -> Iterator[None]:
 @contextmanager
 def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress | None]:
     """Show a progress bar; yield the callable that updates it, or None if no bar is shown."""
-    if not enabled or not sys.stderr.isatty():
-        yield None
-        return
-    from rich import console, progress  # noqa: PLC0415 - slow to import, rarely needed
-
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.TaskProgressColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    screen = console.Console(stderr=True)
-    with progress.Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task(_stage.get() + description, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+    with _task(description, 1.0, "TaskProgressColumn", "TimeRemainingColumn", shown=enabled) as one:
+        yield one
 
 
 @contextmanager
 def progress_pulse(description: str, *, enabled: bool = True) -> Iterator[None]:
     """Show a bar without a percentage, with the elapsed time."""
-    if not enabled or not sys.stderr.isatty():
+    with _task(description, None, "TimeElapsedColumn", shown=enabled):
         yield
+
+
+@contextmanager
+def _task(
+    description: str, total: float | None, *columns: str, shown: bool
+) -> Iterator[Progress | None]:
+    """Show a bar with some columns on a terminal."""
+    if not shown or not sys.stderr.isatty():
+        yield None
         return
     from rich import console, progress  # noqa: PLC0415 - slow to import, rarely needed
 
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.TimeElapsedColumn(),
-    )
+    text, bars = progress.TextColumn("{task.description}", markup=False), progress.BarColumn()
+    own = [getattr(progress, name)() for name in columns]
     screen = console.Console(stderr=True)
-    with progress.Progress(*columns, console=screen, transient=True) as bar:
-        bar.add_task(_stage.get() + description, total=None)
-        yield
+    with progress.Progress(text, bars, *own, console=screen, transient=True) as bar:
+        task = bar.add_task(_stage.get() + description, total=total)
+        yield lambda share: bar.update(task, completed=share)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from defrag import _native
 from defrag.agglomeration._clustering import FeatureClustering, VectorClustering
@@ -94,7 +93,7 @@ class Rival(FeatureClustering):
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         n_clusters = self._count_groups(X.shape[1])
         _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
-        found = self._find(X, Y, energy, n_clusters, seed)
+        found = self._find(X, Y, n_clusters, seed)
         self.n_iter_ = found.n_rounds
         self._set_groups(X, found.groups, n_clusters, energy, self.scale)
 
@@ -112,9 +111,7 @@ class Rival(FeatureClustering):
         return vectors.joint(self._labels(Y, X.shape[0]))
 
     @abstractmethod
-    def _find(
-        self, X: Csr, Y: LabelsLike, energy: NDArray[np.float64], n_clusters: int, seed: int
-    ) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
         """Return ``n_clusters`` groups of the features of X; groups may be empty."""
 
 

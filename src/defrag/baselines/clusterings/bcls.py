@@ -62,14 +62,7 @@ class BCLS(VectorRival):
         Float(0.0, open_low=True), "Raise ValueError if more memory is needed.", default=4.0
     )
 
-    def _find(
-        self,
-        X: Csr,
-        Y: LabelsLike,
-        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
-        n_clusters: int,
-        seed: int,
-    ) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
         n_features = X.shape[1]
         # The projection and the scores of the groups, known before the vectors are computed.
         min_bytes = 4.0 * n_features**2 + 8.0 * n_features * n_clusters

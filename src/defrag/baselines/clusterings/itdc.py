@@ -123,14 +123,7 @@ class ITDC(Rival):
 
     _state = State(Number("objective_", Float(0.0)))
 
-    def _find(
-        self,
-        X: Csr,
-        Y: LabelsLike,
-        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
-        n_clusters: int,
-        seed: int,
-    ) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
         threads = _native.n_threads(self.n_jobs)
         joint = self._joint(X, Y)
         if self.start == "label":

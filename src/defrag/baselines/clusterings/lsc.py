@@ -69,14 +69,7 @@ class LSC(VectorRival):
         Float(0.0, open_low=True), "Raise ValueError if more memory is needed.", default=4.0
     )
 
-    def _find(
-        self,
-        X: Csr,
-        Y: LabelsLike,
-        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
-        n_clusters: int,
-        seed: int,
-    ) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
         n_landmarks = min(max(self.n_landmarks, n_clusters + 1), X.shape[1])
         # Singular vectors in double and single precision, sparse and compact; three squares.
         n_bytes = 32.0 * X.shape[1] * n_clusters + 24.0 * n_landmarks**2

@@ -227,14 +227,7 @@ class SCBC(VectorRival):
 
     _state = State(Number("objective_", Float()))
 
-    def _find(
-        self,
-        X: Csr,
-        Y: LabelsLike,
-        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
-        n_clusters: int,
-        seed: int,
-    ) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
         threads = _native.n_threads(self.n_jobs)
         seen, items = self._unit_vectors(X, Y)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from defrag import _native
 from defrag._parameters import Choice, param
 from defrag.agglomeration._groups import hash_buckets, random_buckets
 from defrag.baselines.clusterings._base import FoundGroups, Rival
@@ -38,14 +38,7 @@ class RandomGroups(Rival):
     [3, 2, 2]
     """
 
-    def _find(
-        self,
-        X: Csr,
-        Y: LabelsLike,  # noqa: ARG002 - the signature of Rival
-        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
-        n_clusters: int,
-        seed: int,
-    ) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:  # noqa: ARG002 - the signature of Rival
         return FoundGroups(self._assign(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed))
 
     _assign = staticmethod(random_buckets)
@@ -97,17 +90,11 @@ class TopFeatures(Rival):
         kw_only=False,
     )
 
-    def _find(
-        self,
-        X: Csr,
-        Y: LabelsLike,
-        energy: NDArray[np.float64],
-        n_clusters: int,
-        seed: int,  # noqa: ARG002 - the signature of Rival
-    ) -> FoundGroups:
-        weight = energy
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:  # noqa: ARG002 - the signature of Rival
         if self.by == "information":
             weight = feature_information(self._joint(X, Y))
+        else:
+            _, weight = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
         groups = np.full(X.shape[1], -1, dtype=np.int32)
         groups[largest_ids(weight, n_clusters)] = np.arange(n_clusters, dtype=np.int32)
         return FoundGroups(groups)
