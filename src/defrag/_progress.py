@@ -11,8 +11,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from defrag.typing import Progress
+if TYPE_CHECKING:
+    from defrag.typing import Progress
 
 logger = logging.getLogger("defrag")
 logger.addHandler(logging.NullHandler())

@@ -72,7 +72,7 @@ def join_forests(forests: Sequence[Forest], feature_hash: FeatureHash | None) ->
         for name in ("n_children", "children", "weights", "bias", "values")
     }
     for name in ("tree_ptr", "entry_ptr", "leaf_ptr"):
-        joined[name] = _join_offsets([part[name] for part in parts])
+        joined[name] = offsets(np.concatenate([np.diff(part[name]) for part in parts]))
     first_nodes = joined["tree_ptr"][np.cumsum([0] + [len(p["tree_ptr"]) - 1 for p in parts[:-1]])]
     joined["first_child"] = np.concatenate(
         [
@@ -87,11 +87,6 @@ def join_forests(forests: Sequence[Forest], feature_hash: FeatureHash | None) ->
         joined["features"] = parts[0]["features"]
         joined["slots"] = np.concatenate([part["slots"] for part in parts])
     return Forest(**joined, hash=feature_hash)
-
-
-def _join_offsets(parts: list[Offsets]) -> Offsets:
-    sizes = np.concatenate([np.diff(one) for one in parts])
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _join_ids(
