@@ -1,6 +1,7 @@
 """Training in parts: the same bytes as ``fit``, whatever the parts and their order."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -206,8 +207,9 @@ def test_part_on_other_data_is_refused(data):
         fit_part(todo, 0, X[:-1], Y[:-1])
     other = X.copy()
     other.data[0] += 1
-    with pytest.raises(ValueError, match="not those of the plan"):
-        fit_part(todo, 0, other, Y)
+    for points, labels in ((other, Y), (X, Y[::-1])):
+        with pytest.raises(ValueError, match="not those of the plan"):
+            fit_part(todo, 0, points, labels)
     with pytest.raises(ValueError, match="the parts 0 to 1, got 2"):
         fit_part(todo, 2, X, Y)
 
@@ -218,6 +220,8 @@ def test_missing_parts_are_named(data):
     results = [fit_part(todo, 1, X, Y)]
     with pytest.raises(ValueError, match="2 of 3 parts are missing: 0, 2"):
         join(todo, results)
+    with pytest.raises(ValueError, match="part 3 belongs to another plan"):
+        join(todo, [replace(results[0], index=3)])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from defrag import LabelTree, TextClassifier, metrics
 from tests.data import make_data
@@ -111,3 +112,11 @@ def test_propensities_by_id_need_ids():
     with pytest.raises(ValueError, match="inverse_propensity is by label id"):
         metrics.coverage(TRUTH, names, inverse_propensity=np.ones(5))
     assert metrics.coverage(TRUTH, names, 3, denominator="test") == 100.0
+
+
+def test_names_of_columns_must_differ():
+    found = metrics.Predictions("p", [["a"], ["b"]], [[1.0], [0.5]])
+    truth = metrics.Truth("t", sparse.csr_array(np.eye(2, 3)))
+    assert metrics.align(found, truth, names=["a", "b", "c"]).scores.toarray()[1, 1] == 0.5
+    with pytest.raises(ValueError, match="the names of --label-names must differ"):
+        metrics.align(found, truth, names=["a", "b", "a"])
