@@ -1,10 +1,7 @@
 """Load broken model files; nothing but a model that works or a ModelFormatError may come out."""
 
-import argparse
 import json
 import random
-import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -204,20 +201,3 @@ def fuzz(folder, n_inputs, seed=0):
     folder = Path(folder)
     seeds = list(small_models(folder))
     return sum(not survives(folder / "x", data) for data in inputs(seeds, n_inputs, seed))
-
-
-def main():
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=200_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        n_refused = fuzz(folder, options.inputs, options.seed)
-    seconds = time.perf_counter() - start
-    sys.stdout.write(f"{options.inputs} inputs, {n_refused} refused, {seconds:.0f} s\n")
-
-
-if __name__ == "__main__":
-    main()

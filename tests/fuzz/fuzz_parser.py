@@ -4,8 +4,6 @@ Every result is compared with the slow twin as well, unless ``--no-oracle`` asks
 Run with a sanitized build to look for memory errors.
 """
 
-import argparse
-import sys
 import time
 
 from defrag.exceptions import FormatError
@@ -29,20 +27,3 @@ def fuzz(n_inputs, seed=0, *, oracle=True):
         if oracle:
             assert_same(text, layout, first_feature=len(text) % 2, drop_non_finite=bool(seed % 2))
     return n_refused
-
-
-def main():
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--no-oracle", action="store_true")
-    options = parser.parse_args()
-    start = time.perf_counter()
-    n_refused = fuzz(options.inputs, options.seed, oracle=not options.no_oracle)
-    seconds = time.perf_counter() - start
-    sys.stdout.write(f"{options.inputs} inputs, {n_refused} refused, {seconds:.0f} s\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,10 @@
 """Load broken files of every kind of model in the registry, and use what was loaded."""
 
-import argparse
-import sys
-import tempfile
-import time
-from pathlib import Path
-
 import numpy as np
 from scipy import sparse
 
-from tests.contract.subject import file_bytes, small_data, subjects
-from tests.fuzz.fuzz_model_file import inputs, loaded, unsealed
+from tests.contract.subject import file_bytes, small_data
+from tests.fuzz.fuzz_model_file import loaded, unsealed
 
 N_ROWS = 6
 MOST_LABELS = 1000
@@ -48,31 +42,3 @@ def _use(model, data):
     assert labels.max(initial=-1) < model.n_labels_, data
     if model.n_labels_ <= MOST_LABELS:
         assert model.predict(rows).shape[0] == N_ROWS, data
-
-
-def fuzz(folder, n_inputs, seed=0):
-    """Load n broken files of each kind; yield the kind and how many of them were refused."""
-    folder = Path(folder)
-    for subject in subjects():
-        data = good(subject, folder)
-        assert is_model(folder / "x", data)
-        broken = inputs([data], n_inputs, f"{seed} {subject}")
-        yield str(subject), sum(not is_model(folder / "x", data) for data in broken)
-
-
-def main():
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=5_000, help="files of each kind")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        for kind, n_refused in fuzz(folder, options.inputs, options.seed):
-            sys.stdout.write(f"{kind}: {options.inputs} files, {n_refused} refused\n")
-            sys.stdout.flush()
-    sys.stdout.write(f"{time.perf_counter() - start:.0f} s\n")
-
-
-if __name__ == "__main__":
-    main()
