@@ -24,6 +24,11 @@ LINES = [
     '{"text": "a", "target_ind": [1, 2], "Text": 1}',
     '{"text": "a", "labels": null}',
     '{"text": "a"}',
+    '{"text": "\\udc00\\udc00", "labels": []}',
+    '{"text": "\\ud800\\ue000", "labels": []}',
+    '{"text": "\\"\x1f", "labels": []}',
+    '{"text": "a", "labels": ["x"], "labels": ["y"]}',
+    '{"text": "a", "labels": [], "id": 01}',
     "",
 ]
 TOKENS = ['"', "\\", "{", "}", "[", "]", ",", ":", "0", "-", "1e", ".5", "00", "9" * 5000, "NaN",

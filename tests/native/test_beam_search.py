@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -263,6 +264,20 @@ def test_search_of_several_trees_equals_the_oracle(
         assert (labels[row, len(means) :] == -1).all()
         if len(means) < 2 or np.diff(-means).min() > 1e-6:
             assert labels[row, : len(means)].tolist() == [label for _, label in expected]
+
+
+def test_tie_with_a_label_that_a_tree_does_not_list():
+    """The second tree lists six labels: 7, and of those that are equally good, 0 to 4."""
+    members = []
+    for order, bias in (([6, 7], [1, 0]), (range(8), [0, 0, 0, 0, 0, -9, 0, 1])):
+        tree = flat_tree([*order])
+        places = np.full(8, -1, dtype=np.int32)
+        places[tree.order] = np.arange(len(order))
+        weights = replace(zero_weights(tree, 0.0), bias=np.array(bias, dtype=np.float32))
+        members.append((tree, weights, places))
+    labels, scores = search_all(members, sparse.csr_array((1, 3), dtype=np.float32), k=1)
+    assert labels.tolist() == [[6]]  # as good as 7
+    np.testing.assert_allclose(scores, (1 + np.exp(-1)) / 2, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
