@@ -266,18 +266,24 @@ def test_search_of_several_trees_equals_the_oracle(
             assert labels[row, : len(means)].tolist() == [label for _, label in expected]
 
 
-def test_tie_with_a_label_that_a_tree_does_not_list():
-    """The second tree lists six labels: 7, and of those that are equally good, 0 to 4."""
+@pytest.mark.parametrize(
+    ("first", "labels", "second", "score"),
+    [
+        ([1, 0], [*range(8)], [0, 0, 0, 0, 0, -9, 0, 1], (1 + np.exp(-1)) / 2),  # as good as 7
+        ([1, 0.5], [[*range(8)], [8]], [0, 0, *[0.5] * 5, -9, 0.5, 1, 0], (1 + np.exp(-0.525)) / 2),
+    ],
+)
+def test_best_label_may_be_one_that_a_tree_does_not_list(first, labels, second, score):
+    """The second tree lists six labels: 7, and of those that are equally good, 0 to 4; not 6."""
     members = []
-    for order, bias in (([6, 7], [1, 0]), (range(8), [0, 0, 0, 0, 0, -9, 0, 1])):
-        tree = flat_tree([*order])
-        places = np.full(8, -1, dtype=np.int32)
-        places[tree.order] = np.arange(len(order))
+    for tree, bias in ((flat_tree([6, 7]), first), (flat_tree(labels), second)):
+        places = np.full(9, -1, dtype=np.int32)
+        places[tree.order] = np.arange(len(tree.order))
         weights = replace(zero_weights(tree, 0.0), bias=np.array(bias, dtype=np.float32))
         members.append((tree, weights, places))
-    labels, scores = search_all(members, sparse.csr_array((1, 3), dtype=np.float32), k=1)
-    assert labels.tolist() == [[6]]  # as good as 7
-    np.testing.assert_allclose(scores, (1 + np.exp(-1)) / 2, rtol=1e-6)
+    found, scores = search_all(members, sparse.csr_array((1, 3), dtype=np.float32), k=1)
+    assert found.tolist() == [[6]]
+    np.testing.assert_allclose(scores, score, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -289,6 +295,22 @@ def test_several_trees_give_the_same_bits_to_single_rows_and_threads(n_threads):
             alone = search_all(members, X[[row]], k=4, index=index)
             assert alone[0].tobytes() == labels[row].tobytes()
             assert alone[1].tobytes() == scores[row].tobytes()
+
+
+def test_index_finds_features_that_lie_close_together():
+    """A bit of the index stands for the first hundred features, as the last one is far."""
+    tree = flat_tree([0, 1])
+    features = np.array([*range(100), 10**6], dtype=np.int32)
+    weights = replace(
+        zero_weights(tree, 0.0), feature_ptr=np.array([0, 101]), features=features,
+        entry_ptr=np.arange(102), outputs=np.zeros(101, np.uint16),
+        weights=np.linspace(0.1, 0.9, 101, dtype=np.float32),
+    )  # fmt: skip
+    for feature in range(0, 100, 9):
+        row = sparse.csr_array(([1.0], ([0], [feature])), shape=(1, 10**6 + 1), dtype=np.float32)
+        found = search_all([(tree, weights, np.int32([0, 1]))], row, k=1, index=True)
+        slack = 1.0 - np.linspace(0.1, 0.9, 101)[feature]
+        np.testing.assert_allclose(found[1], np.exp(-(slack**3)), rtol=1e-5)
 
 
 def test_labels_that_all_trees_list_have_their_average():

@@ -43,6 +43,20 @@ def test_node_is_solved_on_its_own_points(seed, loss):
             assert bias[output] == pytest.approx(intercept, abs=3e-3)
 
 
+def test_weights_of_points_count_in_every_node():
+    X, Y = random_problem(0, n_labels=6)
+    tree = flat_tree([[0, 1], [2, 3], [4, 5]])
+    times = np.random.default_rng(0).integers(1, 4, X.shape[0])
+    weighted = train(X, Y, tree, weights=times.astype(np.float32))
+    rows = np.repeat(np.arange(X.shape[0]), times)
+    repeated = train(canonical_csr(X[rows], name="X"), canonical_csr(Y[rows], name="Y"), tree)
+    # Shares of positives do not count weights twice: both have the same offsets.
+    np.testing.assert_allclose(weighted.bias, repeated.bias, atol=3e-3)
+    for node in range(4):
+        found, wanted = (dense_classifiers(one, node, 30)[0] for one in (weighted, repeated))
+        np.testing.assert_allclose(found, wanted, atol=3e-3)
+
+
 def test_root_leaf_equals_one_vs_rest():
     X, Y = random_problem(5, n_labels=40)
     weights = train(X, Y, flat_tree(list(range(40))), SolverOptions())

@@ -78,6 +78,8 @@ def test_rows_that_become_active_again_are_learnt():
     without = solve(X, Y, few)
     returned = solve(X, Y, few.replace(restore=4))
     assert returned.primal.sum() < without.primal.sum()
+    assert bits(solve(X, Y, few.replace(restore=8))) == bits(without)  # after the last pass
+    assert bits(solve(X, Y, few.replace(restore=7))) != bits(without)
     gap = 1 - returned.dual.sum() / returned.primal.sum()
     assert gap < 0.5 * (1 - without.dual.sum() / without.primal.sum())
 
@@ -89,10 +91,21 @@ def test_settled_rows_are_skipped_at_little_cost():
     few = TIGHT.replace(bias=0.3, offset=True, max_passes=8, tolerance=0.0, shrink=0.05, skip=0.03)
     every_row = solve(X, Y, few)
     assert bits(solve(X, Y, few.replace(settle=8))) == bits(every_row)
+    # From the pass before the last one on, as rows that leave are missing in the next.
+    assert bits(solve(X, Y, few.replace(settle=6))) != bits(every_row)
     settled = solve(X, Y, few.replace(settle=3))
     assert bits(settled) != bits(every_row)
     np.testing.assert_allclose(settled.primal, every_row.primal, rtol=1e-2)
     assert settled.primal.sum() < 1.002 * every_row.primal.sum()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_label_alone_is_solved_as_sixteen_equal_ones(loss):
+    X, Y = random_problem(0, n_labels=1, n_rows=300)
+    options = SolverOptions(loss=Loss[loss], skip=0.03, cost=12.0)  # not every row moves
+    alone, equal = (solve(X, sparse.csr_array(np.tile(Y.toarray(), n)), options) for n in (1, 16))
+    assert alone.bias[0] == equal.bias[0]
+    np.testing.assert_array_equal(alone.weights.toarray()[:, 0], equal.weights.toarray()[:, 0])
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

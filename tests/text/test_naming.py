@@ -22,12 +22,12 @@ WORDS = ["heat", "pumps", "cities", "city", "glass", "bus", "boxes", "été", "4
 
 
 @settings(deadline=None, max_examples=200)
-@given(
-    st.lists(st.lists(st.sampled_from(WORDS), max_size=3), min_size=1, max_size=8),
-    st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from([" ", ". ", "\n", ".", ": ", "; "])),
-             max_size=60),
-)  # fmt: skip
-def test_names_are_found_as_the_oracle_does(names, pieces):
+@given(st.data(), st.sampled_from([WORDS, WORDS[:3], ["gas", "ga", "axes", "ax", "axe"]]))
+def test_names_are_found_as_the_oracle_does(data, words):
+    word = st.sampled_from(words)
+    names = data.draw(st.lists(st.lists(word, max_size=3), min_size=1, max_size=8))
+    ends = st.sampled_from([" ", " ", " ", ". ", "\n", ".", ": ", "; "])
+    pieces = data.draw(st.lists(st.tuples(word, ends), max_size=60))
     names = [" ".join(words) for words in names]
     texts = ["".join(map("".join, pieces)), "", " ".join(word for word, _ in pieces * 3)]
     found = _native.NameIndex(names).find(texts, n_threads=2)
@@ -43,6 +43,13 @@ def test_names_are_found_as_the_oracle_does(names, pieces):
         assert got.keys() == expected.keys()
         for name, values in expected.items():
             assert got[name] == pytest.approx([float(value) for value in values], rel=1e-6)
+
+
+def test_name_counts_as_inside_only_if_it_always_is():
+    index = _native.NameIndex(["heat pumps", "pumps"])
+    found = index.find(["heat pumps", "heat pumps. pumps"], n_threads=1)
+    assert found.names.tolist() == [0, 1, 0, 1]
+    assert found.inside.tolist() == [0, 1, 0, 0]
 
 
 def naming_of(names, seed, n_points=3):

@@ -152,6 +152,15 @@ def test_a_pair_whose_words_are_dropped_is_still_found():
     ]
 
 
+@pytest.mark.parametrize("n_texts", [1, 200])
+def test_features_of_weight_zero_are_not_stored(n_texts):
+    ours = TextVectorizer(2, min_df=1).fit(["aa bb"])
+    ours.idf_ = np.float32([0, 1, 0])
+    ours._prepare()
+    rows = ours.transform(["aa bb"] * n_texts)
+    assert rows.indices.tolist() == [1] * n_texts
+
+
 def test_rows_of_training_texts_are_those_of_transform():
     texts = ["aa bb aa bb cc", "aa bb", "cc cc cc cc aa", "bb cc cc"]
     ours = TextVectorizer(2, min_df=1, max_features=4)

@@ -135,6 +135,12 @@ def test_spans_of_a_decomposed_text():
     assert [text[b:e] for b, e in zip(begins, ends, strict=True)] == ["cafe\u0301", "NOIR"]
 
 
+def test_pairs_do_not_span_unknown_words():
+    model = TextVectorizer(2, min_df=1).fit(["one two"])
+    for text, n_found in (("one two", 3), ("one three two", 2)):
+        assert len(model.spans(text)[0]) == model.transform([text]).nnz == n_found
+
+
 def test_spans_need_a_text():
     model = TextVectorizer(min_df=1).fit(["two words"])
     with pytest.raises(ValueError, match="text 0 must be a string, got 3"):
