@@ -1,5 +1,7 @@
 """Parameters are declared once: signature, docstring, rules and copies follow."""
 
+from __future__ import annotations
+
 import inspect
 import pickle
 
