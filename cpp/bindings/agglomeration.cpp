@@ -5,6 +5,7 @@
 #include "core/agglomeration/kmeans.hpp"
 #include "core/agglomeration/matches.hpp"
 #include "core/agglomeration/representations.hpp"
+#include "core/agglomeration/tight.hpp"
 #include "core/agglomeration/tree.hpp"
 
 using namespace nanobind::literals;
@@ -137,6 +138,22 @@ void bind_agglomeration_kernels(nb::module_& m) {
         "scale"_a.noconvert() = nb::none(), "n_threads"_a, "progress"_a = nb::none());
 }
 
+void bind_tight(nb::module_& m) {
+    m.def(
+        "tight_leaders",
+        [](const CsrView& items, const Array<std::int32_t>& order, double min_cosine,
+           std::uint64_t seed, unsigned n_threads, const nb::object& progress) {
+            require(n_items(order) == items.n_rows, "order must have one entry per item");
+            require(std::all_of(order.data(), order.data() + order.size(),
+                                [&](std::int32_t id) { return id >= 0 && id < items.n_rows; }),
+                    "order must name items");
+            return to_numpy(
+                run(n_threads, progress, tight_leaders, items, order.data(), min_cosine, seed));
+        },
+        "items"_a, "order"_a.noconvert(), nb::kw_only(), "min_cosine"_a, "seed"_a, "n_threads"_a,
+        "progress"_a = nb::none());
+}
+
 void bind_kmeans(nb::module_& m) {
     nb::class_<KMeansResult>(m, "KMeansResult")
         .def_prop_ro("cluster", array_of(&KMeansResult::cluster))
@@ -193,6 +210,7 @@ void bind_agglomeration(nb::module_& m) {
     bind_representations(m);
     bind_tree(m);
     bind_agglomeration_kernels(m);
+    bind_tight(m);
     bind_kmeans(m);
     bind_matches(m);
 }

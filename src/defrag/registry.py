@@ -71,6 +71,7 @@ _ESTIMATORS: list[Entry] = [
     Entry("TextClassifier", "defrag.text", "text-classifier", "text"),
     Entry("Defrag", "defrag.agglomeration", "defrag", "clustering"),
     Entry("Hybrid", "defrag.agglomeration", "hybrid", "clustering"),
+    Entry("Tight", "defrag.agglomeration", "tight", "clustering"),
     Entry("ITDC", "defrag.baselines.clusterings.itdc", "itdc", "clustering"),
     Entry("SCBC", "defrag.baselines.clusterings.scbc", "scbc", "clustering"),
     Entry("LSC", "defrag.baselines.clusterings.lsc", "lsc", "clustering"),

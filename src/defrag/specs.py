@@ -50,8 +50,9 @@ VARIANTS = {
     "xy": Variant("DEFRAG-XY", "defrag", {"representation": "xy"}),
     "n": Variant("DEFRAG-N", "defrag", {"split": "ndcg"}),
     "hybrid": Variant("Hybrid", "hybrid", {}),
+    "tight": Variant("Tight", "tight", {}),
 }
-"""The variants of the paper, and the recommended one."""
+"""The variants of the paper, and our own."""
 
 # --- Words: ``label-tree:n_trees=3,preset=fast``.
 

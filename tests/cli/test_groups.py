@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from defrag import Defrag, registry
-from defrag.agglomeration import Hybrid
+from defrag.agglomeration import Hybrid, Tight
 from defrag.cli import _flags
 from defrag.io import read_data, read_groups, read_svmlight, write_features
 from defrag.specs import VARIANTS
@@ -90,6 +90,7 @@ def test_word_none_sets_none(folder):
         ("xy", Defrag("xy", random_state=3)),
         ("n", Defrag(split="ndcg", random_state=3)),
         ("hybrid", Hybrid(random_state=3)),
+        ("tight", Tight(random_state=3)),
     ],
 )
 @pytest.mark.parametrize("data", ["train.txt", "train.txt.gz", "train.txt.xz", "train.npz"])
@@ -109,20 +110,23 @@ def test_preset_equals_library(folder, preset, expected, data):
 
 
 def test_tests_cover_all_presets():
-    assert set(VARIANTS) == {"x", "xy", "n", "hybrid"}
+    assert set(VARIANTS) == {"x", "xy", "n", "hybrid", "tight"}
 
 
 @pytest.mark.parametrize("method", [one.word for one in registry.entries("clustering")])
 def test_method_equals_library(folder, method):
     X, Y = points()
-    args = ("--method", method, "--seed", "3", "--n-clusters", "5", "--agglomerated", "small")
+    own = {"min_cosine": 0.4} if method == "tight" else {"n_clusters": 5}
+    flags = [word for name in own for word in (_flags.flag_name(name), str(own[name]))]
+    args = ("--method", method, "--seed", "3", *flags, "--agglomerated", "small")
     said = json.loads(run_well("cluster", "train.txt", "groups.out", *args, "--json"))
-    expected = registry.find(method).estimator()(random_state=3, n_clusters=5).fit(X, Y)
+    expected = registry.find(method).estimator()(random_state=3, **own).fit(X, Y)
     found = read_groups(folder / "groups.out", N_FEATURES, allow_missing=True)
     np.testing.assert_array_equal(found, expected.labels_)
     assert same(read_data(folder / "small")[0], expected.transform(X))
-    assert json.loads(run_well("info", "groups.out", "--json"))["groups"] == 5
-    assert said["n_clusters"] == 5
+    n_groups = json.loads(run_well("info", "groups.out", "--json"))["groups"]
+    assert said["n_clusters"] == expected.n_clusters_ == n_groups
+    assert 1 < n_groups < N_FEATURES
 
 
 def test_help_has_flags_of_all_methods():

@@ -25,7 +25,8 @@ enum class Stage : std::uint64_t {
     kKMeans = 5,
     kPpdSparse = 6,
     kCompanions = 7,
-    kForest = 8
+    kForest = 8,
+    kTight = 9
 };
 
 /// A random stream derived from (seed, stage, item): it depends on the computation, never on the

@@ -69,6 +69,7 @@ from defrag._core import (
     sparse_dense,
     spherical_kmeans,
     split_items,
+    tight_leaders,
     train_ppd_sparse,
     unit_rows,
 )

@@ -6,5 +6,6 @@ from defrag.agglomeration._clustering import FeatureClustering
 from defrag.agglomeration.agglomerated import Agglomerated
 from defrag.agglomeration.defrag import Defrag, Hybrid
 from defrag.agglomeration.given import GivenGroups
+from defrag.agglomeration.tight import Tight
 
-__all__ = ["Agglomerated", "Defrag", "FeatureClustering", "GivenGroups", "Hybrid"]
+__all__ = ["Agglomerated", "Defrag", "FeatureClustering", "GivenGroups", "Hybrid", "Tight"]

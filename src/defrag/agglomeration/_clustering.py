@@ -268,21 +268,8 @@ def _check_groups(part: Part) -> None:
 
 
 class FeatureClustering(FeaturePooling):
-    """Base class of clusterings with a given number of groups."""
+    """Base class of estimators that find groups of features."""
 
-    max_cluster_size: int = param(
-        Int(1),
-        "Determines the number of groups, as in :class:`Defrag`; groups may be larger.",
-        default=8,
-    )
-    n_clusters: int | None = param(
-        Int(1, none=True), "Number of groups; overrides ``max_cluster_size``.", default=None
-    )
-    stop: str = param(
-        Choice(("leaf<=d0", "leaf<2*d0")),
-        "The rule that determines the number of groups.",
-        default="leaf<=d0",
-    )
     scale: str | None = param(
         Choice((None, "energy")), "Scale each group to the energy of its features.", default=None
     )
@@ -334,6 +321,29 @@ class FeatureClustering(FeaturePooling):
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         """Find the groups on a validated matrix and call ``_set_groups``."""
 
+    def _labels(self, Y: LabelsLike, n_rows: int) -> Csr:
+        """Return the validated labels; raise ValueError if there are none."""
+        require_labels(self, Y)
+        return check_labels(Y, n_rows=n_rows, names=True).matrix
+
+
+class SizedClustering(FeatureClustering):
+    """Base class of clusterings with a given number of groups."""
+
+    max_cluster_size: int = param(
+        Int(1),
+        "Determines the number of groups, as in :class:`Defrag`; groups may be larger.",
+        default=8,
+    )
+    n_clusters: int | None = param(
+        Int(1, none=True), "Number of groups; overrides ``max_cluster_size``.", default=None
+    )
+    stop: str = param(
+        Choice(("leaf<=d0", "leaf<2*d0")),
+        "The rule that determines the number of groups.",
+        default="leaf<=d0",
+    )
+
     def _count_groups(self, n_features: int) -> int:
         if self.n_clusters is None:
             return count_leaves(n_features, self.max_cluster_size, stop=self.stop)
@@ -344,13 +354,8 @@ class FeatureClustering(FeaturePooling):
             )
         return self.n_clusters
 
-    def _labels(self, Y: LabelsLike, n_rows: int) -> Csr:
-        """Return the validated labels; raise ValueError if there are none."""
-        require_labels(self, Y)
-        return check_labels(Y, n_rows=n_rows, names=True).matrix
 
-
-class VectorClustering(FeatureClustering):
+class VectorClustering(SizedClustering):
     """Base class of clusterings of the vectors of features."""
 
     representation: Any = param(  # without a rule, since it may be an array

@@ -14,7 +14,7 @@ import numpy as np
 from defrag import _native
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
-from defrag.agglomeration._clustering import FeatureClustering, VectorClustering
+from defrag.agglomeration._clustering import SizedClustering, VectorClustering
 from defrag.agglomeration._groups import fill_groups, pick_singletons, random_buckets
 from defrag.persistence.fields import Object, Part, State
 from defrag.trees import BALANCED_TREE, build_tree, scale_vectors
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from defrag.trees import BalancedTree
 
 
-class SingletonClustering(FeatureClustering):
+class SingletonClustering(SizedClustering):
     """Base class of clusterings that may keep the features with the most energy.
 
     A subclass groups the other features in :meth:`_group_rest`.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defrag import _native
-from defrag.agglomeration._clustering import FeatureClustering, VectorClustering
+from defrag.agglomeration._clustering import SizedClustering, VectorClustering
 from defrag.agglomeration._groups import membership, random_buckets
 from defrag.trees import FeatureVectors, scale_vectors
 
@@ -84,7 +84,7 @@ class FoundGroups:
     n_rounds: int = 1
 
 
-class Rival(FeatureClustering):
+class Rival(SizedClustering):
     """Base class of clusterings other than :class:`Defrag`, with the same interface.
 
     A subclass finds the groups in :meth:`_find`.
