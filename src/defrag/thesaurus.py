@@ -25,7 +25,7 @@ from defrag.io.thesauri import open_statements, statements_of
 from defrag.persistence.fields import COUNT, MAX_COUNT, Array, Number, Part, State, Strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -264,6 +264,11 @@ class Thesaurus:
         """Return the numbers of concepts, -1 for unknown ones."""
         known = {concept: number for number, concept in enumerate(self.ids)}
         return np.array([known.get(concept, -1) for concept in concepts], dtype=np.int32)
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> Thesaurus:
+        """Return a thesaurus of labels that are called what they are."""
+        return cls.of({"id": name, "name": name} for name in names)
 
     def search(self, words: str, n: int = 10, *, language: str | None = None) -> list[Match]:
         """Return concepts by a name that has some words.
@@ -549,6 +554,13 @@ class _Texts:
             keep[begin + len(found) : end] = False
         order = order[keep]
         return texts.take(order), concepts[order], codes[order], ranks[order]
+
+
+def unknown_label(label: Any, found: Sequence[Match]) -> ValueError:
+    """Return the error of a label that a model does not have, with those that may be meant."""
+    meant = " or ".join(str(one.label) for one in found)
+    asked = f": did you mean {meant}?" if meant else ""
+    return ValueError(f"label must be a label of the model, got {label!r}{asked}")
 
 
 class _Builder:

@@ -77,6 +77,8 @@ def test_unexplainable_input_raises():
     model = fitted()
     with pytest.raises(ValueError, match=r"^label must be a label of the model, got 'x'$"):
         model.explain(TEXT, "x")
+    with pytest.raises(ValueError, match=r"got 'file': did you mean files\?$"):
+        model.explain(TEXT, "file")
     with pytest.raises(ValueError, match=r"^label must be a label of the model, got 3$"):
         model.label_features(3)
     with pytest.raises(ValueError, match="text must be one string, got \\['a'\\]"):

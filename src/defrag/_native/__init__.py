@@ -218,6 +218,7 @@ __all__ = [
     "split_items",
     "split_words",
     "text_features",
+    "tight_leaders",
     "train_craftml",
     "train_fastxml",
     "train_label_tree",

@@ -57,6 +57,7 @@ from defrag.classifiers._support import (
 from defrag.classifiers._weights import check_sample_weight, with_class_weight
 from defrag.persistence.fields import COUNT, Classes, Number, Object, Part, State, Strings
 from defrag.persistence.fields import feature_names as names_of_features
+from defrag.thesaurus import Thesaurus, unknown_label
 from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
 if TYPE_CHECKING:
@@ -653,7 +654,7 @@ class Classifier(ClassifierMixin, Estimator):
             for number, name in enumerate(self.label_names_):
                 if name == label:
                     return number
-            raise ValueError(f"label must be a label of the model, got {label!r}")
+            raise unknown_label(label, Thesaurus.of_names(self.label_names_).search(label, 3))
         if not Int(0, self.n_labels_ - 1).accepts(label):
             raise ValueError(f"label must be an id below {self.n_labels_}, got {label!r}")
         return int(label)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag.text.naming import LabelNames, NameEvidence
-from defrag.thesaurus import Match, Thesaurus
+from defrag.thesaurus import Match, Thesaurus, unknown_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -185,7 +185,7 @@ class LabelTable:
             known = known.astype(str)  # numbers come from command lines as text
         found: Any = np.flatnonzero(known == label) if np.isscalar(label) else ()
         if not len(found):
-            raise ValueError(f"label must be a label of the model, got {label!r}")
+            raise unknown_label(label, self.find(label, 3) if isinstance(label, str) else [])
         return int(found[0])
 
     def name(self, label: str, language: str | None) -> str | None:
@@ -193,11 +193,11 @@ class LabelTable:
         name = label if self.thesaurus is None else self.thesaurus.name(label, language)
         return None if name == label else name
 
-    def find(self, words: str, n: int, language: str | None) -> list[Match]:
+    def find(self, words: str, n: int, language: str | None = None) -> list[Match]:
         """Return labels by the words of their names; see ``TextClassifier.find_labels``."""
         named = self.thesaurus
         if named is None:
-            named = Thesaurus.of({"id": str(one), "name": str(one)} for one in self.classes)
+            named = Thesaurus.of_names(map(str, self.classes))
         found = named.search(words, n, language=language)
         if words in self.classes:
             same = Match(words, named.name(words, language), words, exact=True)
