@@ -20,6 +20,7 @@ from scipy import sparse
 
 from defrag.annif.settings import build_classifier, tunable, unknown_settings
 from defrag.persistence import load
+from defrag.specs import parse_value
 from defrag.thesaurus import Thesaurus
 from defrag.typing import Csr
 
@@ -79,10 +80,16 @@ def active_ids(model: TextClassifier, subjects: Any) -> dict[str, int]:
 
 
 def suggestions(
-    model: TextClassifier, texts: list[str], ids: dict[str, int], limit: int, n_subjects: int
+    model: TextClassifier,
+    texts: list[str],
+    ids: dict[str, int],
+    limit: int,
+    n_subjects: int,
+    *,
+    answers: bool = False,
 ) -> SuggestionBatch:
-    """Return the best subjects of texts in the form of Annif."""
-    names, scores = model.predict_topk(texts, k=max(1, limit))
+    """Return the best subjects of texts, or only the answers, in the form of Annif."""
+    names, scores = model.predict_topk(texts, k=max(1, limit), answers=answers)
     found = np.array([ids.get(uri, -1) for uri in names.ravel().tolist()]).reshape(names.shape)
     rows, places = np.nonzero((found >= 0) & (scores > 0))
     values = np.minimum(scores[rows, places], np.float32(1.0))
@@ -157,7 +164,9 @@ class DefragBackend(AnnifHyperoptBackend):
 
     def _suggest_batch(self, documents: list[Document], params: dict[str, Any]) -> SuggestionBatch:
         texts, limit = [one.text for one in documents], int(params["limit"])
-        return suggestions(self.model, texts, self._ids, limit, len(self.project.subjects))
+        answers = bool(parse_value(str(params.get("answers", "false"))))
+        n_subjects = len(self.project.subjects)
+        return suggestions(self.model, texts, self._ids, limit, n_subjects, answers=answers)
 
     def get_hp_optimizer(self, corpus: DocumentCorpus, metric: str) -> Optimizer:
         """Return the optimizer of ``annif hyperopt``."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
 
 _OF_TEXTS = {name for name in rules_of(TextVectorizer) if name not in {"n_jobs", "verbose"}}
-_OWN = {"classifier", "focus", "random_state"}
+_OWN = {"answers", "classifier", "focus", "random_state"}
 # Settings that Annif itself reads from the section of a project.
 _OF_ANNIF = {
     "access", "allow_learn", "analyzer", "backend", "language", "limit", "name", "project_id",

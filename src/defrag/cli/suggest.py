@@ -63,6 +63,9 @@ def suggest(
     threshold: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Minimum score of a label.")
     ] = 0.0,
+    answers: Annotated[
+        bool, typer.Option("--answers", help="Only labels that are likely enough to be answers.")
+    ] = False,
     why: Annotated[bool, typer.Option("--why", help="Show the words behind each label.")] = False,
     language: LanguageFlag = None,
     allow: AllowFlag = None,
@@ -78,7 +81,8 @@ def suggest(
     words = _read_text() if text == "-" else text
     if language is not None and classifier.thesaurus_ is None:
         raise ValueError(f"--language changes nothing: {model} has no thesaurus")
-    names, scores = classifier.predict_topk([words], k=top_k, allow=allow, deny=deny or ())
+    asked: dict[str, Any] = {"allow": allow, "deny": deny or (), "answers": answers}
+    names, scores = classifier.predict_topk([words], k=top_k, **asked)
     found = [
         Suggested(str(label), float(score), classifier.label_name(str(label), language))
         for label, score in zip(names[0], scores[0], strict=True)
@@ -90,7 +94,7 @@ def suggest(
     elif found:
         _show(found, reasons)
     else:
-        print_message("no label: the text has no known word, or no score reaches --threshold")
+        print_message("no label: the text has no known word, or none is likely enough")
 
 
 def _read_text() -> str:

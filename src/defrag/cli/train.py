@@ -34,7 +34,7 @@ from defrag.cli._data import (
 from defrag.cli._flags import Words, estimator_flags, flag_name, own_flags, refuse_flags
 from defrag.cli.app import VerbCommand
 from defrag.io.corpora import CORPUS_FORMS
-from defrag.specs import NONE, VARIANTS, checked, compose
+from defrag.specs import NONE, VARIANTS, checked, compose, parse_value
 from defrag.text import TextClassifier, TextVectorizer
 from defrag.text.classifier import default_vectorizer
 
@@ -131,6 +131,18 @@ def train(
     label_names: LabelNamesFlag = None,
     vocabulary: VocabularyFlag = None,
     thesaurus: ThesaurusFlag = None,
+    validation: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="Texts with labels on which answers are chosen."),
+    ] = None,
+    answers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AIM",
+            help="What answers are chosen for: micro-f1 (default), macro-f1, f1@K, precision=P, "
+            "recall=R or none.",
+        ),
+    ] = None,
     reading: Reading,
     labels: LabelsFlag = None,
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
@@ -165,7 +177,7 @@ def train(
 ) -> None:
     """Train a classifier and write it to a model file."""
     names = {"--label-names": label_names, "--vocabulary": vocabulary}
-    named = {"--thesaurus": thesaurus}
+    named = {"--thesaurus": thesaurus, "--validation": validation}
     check_stdout(model, as_json=as_json)
     check_model_path(model)
     inputs = {"DATA": data, "--labels": labels, **names, **named, "--shape-of": shape_of}
@@ -178,17 +190,17 @@ def train(
     of_texts = {name: parameters.pop(name) for name in _OF_VECTORIZER if name in parameters}
     if corpus is None:
         of_texts_only = {flag_name(name): of_texts[name] for name in of_texts}
-        refuse_flags("without texts", {**of_texts_only, **named})
+        refuse_flags("without texts", {**of_texts_only, **named, "--answers": answers})
     run: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
     estimator = build_classifier(parts, parts.used(corpus), parameters, run)
     stored: dict[str, list[str]] = {}
     X: Any
     Y: Any
+    held: Any = None
     if corpus is not None:
         refuse_flags("on texts", {"--vocabulary": vocabulary})
-        # Without flags of texts, the trial decides.
-        vectorizer = checked(default_vectorizer(**of_texts, verbose=1)) if of_texts else None
-        estimator = TextClassifier(estimator, vectorizer, **run)
+        estimator = _for_texts(estimator, of_texts, answers, run)
+        held = _validation(validation, reading, label_names)
         X, Y = reading.texts(data, corpus, labels, label_names, required=True)
     else:
         X, Y = reading.labelled_points(data, labels)
@@ -199,7 +211,7 @@ def train(
         _write_plan(estimator, (X, Y), n_parts, model, data)
         return
     begin = time.perf_counter()
-    fitted = _fit(estimator, X, Y, ray, shape=shape_of, thesaurus=thesaurus)
+    fitted = _fit(estimator, X, Y, ray, shape=shape_of, thesaurus=thesaurus, validation=held)
     seconds = time.perf_counter() - begin
     with progress_pulse(f"writing {escaped(model)}"):
         fitted.save(model, weights=weights, **stored)
@@ -211,7 +223,27 @@ def train(
         _report(model, sizes, seconds, "points" if corpus is None else "texts", as_json=as_json)
 
 
-def _fit(estimator: Any, X: Any, Y: Any, ray: str | None, **of_labels: str | None) -> Any:
+def _for_texts(
+    base: Any, of_texts: dict[str, Any], answers: str | None, run: dict[str, Any]
+) -> TextClassifier:
+    """Return an unfitted classifier of texts; without flags of texts, the trial decides."""
+    vectorizer = checked(default_vectorizer(**of_texts, verbose=1)) if of_texts else None
+    aims = {} if answers is None else {"answers": parse_value(answers)}
+    model: TextClassifier = checked(TextClassifier(base, vectorizer, **aims, **run))
+    return model
+
+
+def _validation(path: str | None, reading: Reading, label_names: str | None) -> Any:
+    """Return the texts and labels on which answers are chosen, if any are given."""
+    if path is None:
+        return None
+    form = reading.texts_form(path)
+    if form is None:
+        raise ValueError(f"--validation must be a file of texts, got {path}")
+    return reading.texts(path, form, label_names=label_names, required=True)
+
+
+def _fit(estimator: Any, X: Any, Y: Any, ray: str | None, **of_labels: Any) -> Any:
     """Return the estimator trained here or on a cluster, after announcing what it costs."""
     texts = isinstance(estimator, TextClassifier)
     if not texts:

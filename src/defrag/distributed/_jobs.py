@@ -22,8 +22,9 @@ from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import Reducing, Wrapping
 from defrag.classifiers._division import Divisible, Division, Piece
 from defrag.persistence import pack, unpack
-from defrag.text import TextClassifier
+from defrag.text import TextClassifier, TextVectorizer
 from defrag.text._texts import check_text_labels, check_texts
+from defrag.text.answers import answers_without, pack_answers, unpack_answers
 from defrag.typing import Csr
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 # --- Training data of plans and parts: validation, vectorisation and checksums.
 
+_ANSWERS = "answers/"
 Trainable: TypeAlias = Classifier | TextClassifier
 """Estimators that a plan can be made for."""
 
@@ -41,7 +43,7 @@ class Data:
 
     - ``X``: the points; for texts, the rows of the vectoriser.
     - ``feature_names``: names of the features, if X was a data frame.
-    - ``vectorizer``: the packed vectoriser, for texts.
+    - ``vectorizer``: the packed vectoriser, for texts, and what answers are.
     """
 
     X: Csr
@@ -50,8 +52,13 @@ class Data:
     vectorizer: Arrays = field(default_factory=dict)
 
 
-def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None = None) -> Data:
-    """Return checked data; texts are vectorised, by a newly fitted vectoriser if none is given."""
+def check_data(
+    estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None = None, *, seed: int = 0
+) -> Data:
+    """Return checked data; texts are vectorised, by a newly fitted vectoriser if none is given.
+
+    Then answers are chosen as well, with a classifier of this seed.
+    """
     if not isinstance(estimator, TextClassifier):
         points = check_features(estimator, X, reset=True)
         labels = check_labels(Y, n_rows=points.shape[0], names=True)
@@ -63,8 +70,13 @@ def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None =
         points = fitted.fit_transform(texts)
         fitted.trial_ = trial
         vectorizer = pack(fitted)
+        if estimator.answers is not None and labels.multilabel:
+            aims: Any = {"aim": estimator.answers, "least_precision": estimator.least_precision}
+            data = points, labels.matrix, None
+            found = answers_without(estimator._unfitted_base(seed), texts, data, **aims)
+            vectorizer |= _prefixed(_ANSWERS, pack_answers(*found))
     else:
-        points = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs).transform(texts)
+        points = _unpack_vectorizer(vectorizer, estimator).transform(texts)
     return Data(points, labels, None, vectorizer)
 
 
@@ -81,11 +93,20 @@ def with_texts(
 ) -> TextClassifier:
     """Return a fitted text classifier, assembled from its parts."""
     model: TextClassifier = clone(estimator)
-    fitted = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs)
+    fitted = _unpack_vectorizer(vectorizer, estimator)
     model.vectorizer_, model.base_, model.n_extra_ = fitted, base, 0
     labels = sizes.classes, sizes.dense, sizes.multilabel
     model._set_labels(*labels)
+    answers = _without_prefix(vectorizer, _ANSWERS)
+    if answers:
+        model.answers_, model.answering_ = unpack_answers(answers)
     return model
+
+
+def _unpack_vectorizer(arrays: Arrays, estimator: TextClassifier) -> TextVectorizer:
+    own = {name: one for name, one in arrays.items() if not name.startswith(_ANSWERS)}
+    fitted: TextVectorizer = unpack(own, "plan").set_params(n_jobs=estimator.n_jobs)
+    return fitted
 
 
 def checksum(data: Data) -> int:

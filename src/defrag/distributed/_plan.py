@@ -201,7 +201,7 @@ def plan_and_data(
     estimator._check_parameters()
     seed = check_seed(estimator.random_state)
     job = job_of(classifier_of(estimator, seed))
-    data = check_data(estimator, X, Y)
+    data = check_data(estimator, X, Y, seed=seed)
     labels = data.labels
     if labels.matrix.nnz == 0:
         raise ValueError("Y must have at least one label, got none for any point")

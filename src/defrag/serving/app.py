@@ -183,10 +183,15 @@ class Service:
         k: int,
         threshold: float,
         language: str | None = None,
+        *,
+        answers: bool = False,
     ) -> list[requests.Result]:
         """Return the labels of each input whose score is at least the threshold, at most k."""
         checked = model.check(inputs)
-        found = await self._batcher.predict(model, checked, min(k, self.limits.max_k))
+        if answers and not model.takes_texts:
+            raise RequestError(422, f"model {model.name!r} takes rows: answers are those of texts")
+        n_asked = min(k, self.limits.max_k)
+        found = await self._batcher.predict(model, checked, n_asked, answers=answers)
         results = [
             requests.Result(
                 [requests.Scored(label, score) for label, score in row if score >= threshold]
@@ -254,7 +259,9 @@ async def _suggest(service: Service, request: Request) -> Response:
         asked = requests.decode(body, requests.Suggest)
         threshold, inputs = asked.threshold, asked.inputs(service.limits)
         model, language = service.model(asked.model), asked.language or None
-        found = await service.suggest(model, inputs, asked.k, threshold, language)
+        found = await service.suggest(
+            model, inputs, asked.k, threshold, language, answers=asked.answers
+        )
         return json_response(found[0] if asked.single else requests.Results(found))
 
 

@@ -113,8 +113,10 @@ class ServedModel:
         """
         return self._texts(inputs) if self.takes_texts else [self._row(row) for row in inputs]
 
-    def predict(self, checked: list[Any], k: int) -> list[list[tuple[Any, float]]]:
-        """Return labels and scores of checked inputs, by decreasing score.
+    def predict(
+        self, checked: list[Any], k: int, *, answers: bool = False
+    ) -> list[list[tuple[Any, float]]]:
+        """Return labels and scores of checked inputs, by decreasing score; or only the answers.
 
         The answer to an input does not depend on the others in the batch.
         """
@@ -122,7 +124,8 @@ class ServedModel:
             return []
         k = min(k, self.n_labels)
         if isinstance(self.classifier, TextClassifier):
-            ids, scores = self.classifier._predict_ids(checked, k=k, usable=self._usable)
+            given: Any = {"k": k, "usable": self._usable, "answers": answers}
+            ids, scores = self.classifier._predict_ids(checked, **given)
         else:
             X = self._matrix(checked)
             ids, scores = self.classifier.predict_topk(X, k=k, empty="nothing")
@@ -195,6 +198,7 @@ def _labels_of(classifier: Classifier | TextClassifier) -> Callable[[Ids], list[
 class _Waiting(NamedTuple):
     model: ServedModel
     k: int
+    answers: bool
     inputs: list[Any]
     answer: asyncio.Future[list[list[tuple[Any, float]]]]
 
@@ -204,7 +208,7 @@ class Batcher:
 
     Requests that arrive in one iteration of the event loop are predicted in the next one, on the
     loop itself, without a timer. Only requests for the same k share a call, because a search for
-    more labels may find other labels.
+    more labels may find other labels; those for answers have calls of their own.
 
     - ``predicted``: called with the name of the model and the number of inputs of each call.
     """
@@ -214,24 +218,24 @@ class Batcher:
         self._waiting: list[_Waiting] = []
 
     async def predict(
-        self, model: ServedModel, inputs: list[Any], k: int
+        self, model: ServedModel, inputs: list[Any], k: int, *, answers: bool = False
     ) -> list[list[tuple[Any, float]]]:
         """Return labels and scores of each input; the model must have checked the inputs."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._flush)
         answer: asyncio.Future[list[list[tuple[Any, float]]]] = loop.create_future()
-        self._waiting.append(_Waiting(model, k, inputs, answer))
+        self._waiting.append(_Waiting(model, k, answers, inputs, answer))
         return await answer
 
     def _flush(self) -> None:
         batch = self._next_batch()
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._flush)
-        model, k = batch[0].model, batch[0].k
+        model, k, answers = batch[0][:3]
         inputs = [one for waiting in batch for one in waiting.inputs]
         try:
-            found = model.predict(inputs, k)
+            found = model.predict(inputs, k, answers=answers)
         except Exception as error:  # noqa: BLE001 - raised in the waiting requests
             for waiting in batch:
                 if not waiting.answer.done():
@@ -252,7 +256,7 @@ class Batcher:
         rest: list[_Waiting] = []
         n_inputs = 0
         for waiting in self._waiting:
-            same = waiting.model is first.model and waiting.k == first.k
+            same = waiting.model is first.model and waiting[1:3] == first[1:3]
             if same and (not batch or n_inputs + len(waiting.inputs) <= _MAX_INPUTS):
                 batch.append(waiting)
                 n_inputs += len(waiting.inputs)

@@ -65,6 +65,7 @@ class Suggest(Struct, forbid_unknown_fields=True):
     rows: list[_Row] | UnsetType = UNSET
     k: _Count = 5
     threshold: float = 0.0
+    answers: Annotated[bool, Meta(description="Only the labels that are answers.")] = False
     model: _Model | UnsetType = UNSET
     language: _Language | UnsetType = UNSET
 

@@ -8,6 +8,7 @@ needs training, because all of it is a table from labels to labels, applied to e
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from defrag._validation import Labels
     from defrag.io.files import PathLike
+    from defrag.persistence.fields import Part
+    from defrag.text.classifier import TextClassifier
     from defrag.text.naming import Naming
     from defrag.text.ranker import Ranker
     from defrag.typing import Csr, Floats, Ids
@@ -250,3 +253,33 @@ class LabelTable:
             if asked == self.n_ranked or not (labels[lacking, -1:] >= 0).any():
                 return found, values, sources
             asked = min(4 * asked, self.n_ranked)
+
+
+# --- Labels in model files.
+
+
+def names_in_file(model: TextClassifier) -> Any:
+    """Return what a file stores as label names; None if its base knows the classes."""
+    if not model.base_.multilabel_ or model._answer_form() == "ids":
+        return None
+    classes = model.classes_[: model.base_.n_labels_]
+    return classes if classes.dtype == object else list(map(str, classes))
+
+
+def restore_classes(part: Part, model: TextClassifier) -> None:
+    """Set the classes that are not names, which a file has as digits or in the base."""
+    base = model.base_
+    named = hasattr(model, "classes_")
+    if named and not base.multilabel_:
+        part.fail("label_names of text_classifier must be absent if its base has classes")
+    if not named:
+        model.classes_ = base.classes_
+    if model.numbered_:
+        names = model.classes_.tolist()
+        if not all(isinstance(name, str) and re.fullmatch(r"-?\d{1,18}", name) for name in names):
+            part.fail("label_names of text_classifier must be numbers")
+        model.classes_ = np.array(list(map(int, names)), dtype=np.int64)
+    try:
+        model._use_thesaurus(model.thesaurus_)
+    except ValueError as error:
+        part.fail(str(error))

@@ -6,8 +6,6 @@ are asked of the inner classifier by id; names are looked up only for what is re
 
 from __future__ import annotations
 
-import math
-import re
 from copy import copy
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -42,10 +40,28 @@ from defrag.text._labels import (
     NAMES_ONLY,
     LabelTable,
     check_thesaurus,
+    names_in_file,
+    restore_classes,
     thesaurus_of,
     with_names_only,
 )
-from defrag.text._texts import Extra, append_columns, check_text_labels, check_texts, extra_rows
+from defrag.text._texts import (
+    Extra,
+    Sentence,
+    append_columns,
+    check_text_labels,
+    check_texts,
+    extra_rows,
+)
+from defrag.text.answers import (
+    AimRule,
+    Answers,
+    answers_without,
+    as_matrix,
+    held_out_calibration,
+    learn_answers,
+    n_points_of,
+)
 from defrag.text.naming import LabelNames, Naming, Points, learn_naming
 from defrag.text.ranker import N_RANKED, rank_with
 from defrag.text.vectorizer import TextVectorizer
@@ -61,16 +77,12 @@ if TYPE_CHECKING:
     from defrag._native import KernelRows
     from defrag.explain import Explanation, Explanations, LabelFeatures
     from defrag.io.files import PathLike
-    from defrag.persistence.fields import Part
     from defrag.typing import Csr, Floats, Ids, Seed
 
 
 _K_RULE = Int(1)
 _THRESHOLD_RULE = Float(0.0, 1.0)
 _DEFAULT_THRESHOLD = 0.5
-_CALIBRATED = 50
-"""Number of best labels of a text on which probabilities are learnt."""
-_CALIBRATION_STREAM = 1
 
 
 def default_base() -> Classifier:
@@ -91,33 +103,6 @@ def default_vectorizer(**parameters: Any) -> TextVectorizer:
     """
     ngrams = 2 if parameters.get("characters") is None else 1
     return TextVectorizer(**{"ngrams": ngrams, **parameters})
-
-
-def _names_in_file(model: TextClassifier) -> Any:
-    """Return what a file stores as label names; None if its base knows the classes."""
-    if not model.base_.multilabel_ or model._answer_form() == "ids":
-        return None
-    classes = model.classes_[: model.base_.n_labels_]
-    return classes if classes.dtype == object else list(map(str, classes))
-
-
-def _restore_classes(part: Part, model: TextClassifier) -> None:
-    """Set the classes that are not names, which a file has as digits or in the base."""
-    base = model.base_
-    named = hasattr(model, "classes_")
-    if named and not base.multilabel_:
-        part.fail("label_names of text_classifier must be absent if its base has classes")
-    if not named:
-        model.classes_ = base.classes_
-    if model.numbered_:
-        names = model.classes_.tolist()
-        if not all(isinstance(name, str) and re.fullmatch(r"-?\d{1,18}", name) for name in names):
-            part.fail("label_names of text_classifier must be numbers")
-        model.classes_ = np.array(list(map(int, names)), dtype=np.int64)
-    try:
-        model._use_thesaurus(model.thesaurus_)
-    except ValueError as error:
-        part.fail(str(error))
 
 
 class TextClassifier(ClassifierMixin, Estimator):
@@ -170,6 +155,20 @@ class TextClassifier(ClassifierMixin, Estimator):
         "Length of the rows of ``extra``; those of the vectoriser have length 1.",
         default=0.5,
     )
+    answers: str | None = param(
+        AimRule(),
+        "What :meth:`predict` answers with, chosen on a fifth of the texts, from 1,000 on, by a "
+        "model of half of them: labels for the best micro-F1, ``micro-f1``; for the best mean F1 "
+        "of at most K labels, ``f1@K``; as many as are right with a share of P, ``precision=P``; "
+        "as few as find a share of R, ``recall=R``; or, where a label has many texts, for its own "
+        "best F1, ``macro-f1``. None: scores above 0.5. ``answering_`` says how good they are.",
+        default="micro-f1",
+    )
+    least_precision: float | None = param(
+        Float(0.0, 1.0, open_low=True, none=True),
+        "A text has no answer unless the best labels of texts like it are right with this share.",
+        default=None,
+    )
     class_weight: Any = CLASS_WEIGHT
     calibration: float | None = param(
         Float(0.0, 0.5, open_low=True, none=True),
@@ -195,6 +194,8 @@ class TextClassifier(ClassifierMixin, Estimator):
     naming_: Naming | None = fitted(
         "Naming or None", "What names of labels in texts mean, and how they rank labels."
     )
+    answers_: Answers | None = fitted("Answers or None", "Which labels of a ranking are answers.")
+    answering_: str = fitted("str", "What was found about answers, if it was asked.")
     numbered_: bool = fitted()
     n_extra_: int = fitted(
         "int", "The number of features of ``extra``, which follow those of the vectoriser."
@@ -218,17 +219,23 @@ class TextClassifier(ClassifierMixin, Estimator):
             optional=True,
             as_array=True,
             name="label_names",
-            get=_names_in_file,
+            get=names_in_file,
         ),
         Child("thesaurus_", Thesaurus, optional=True),
         Child("naming_", Naming, optional=True),
-        finish=_restore_classes,
+        Child("answers_", Answers, optional=True, name="answered"),
+        Number("answering_", Sentence()),
+        finish=restore_classes,
         absent={
             "numbered": False,
             "calibration": None,
             "class_weight": None,
             "features": "words",
+            "answers": None,
+            "least_precision": None,
+            "answering": "",
         },
+        told=("answering",),
         # ``extra`` is a function, which cannot be stored.
         parameters={
             "base": Unfitted(),
@@ -252,6 +259,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         sample_weight: Any = None,
         shape: TextClassifier | PathLike | None = None,
         thesaurus: Thesaurus | PathLike | None = None,
+        validation: tuple[Sequence[str], Any] | None = None,
     ) -> TextClassifier:
         """Train on texts and the names of their labels.
 
@@ -274,13 +282,16 @@ class TextClassifier(ClassifierMixin, Estimator):
             names for the model to show, and labels that the texts do not have yet. From 2,500
             texts on, names that are found in a text rank its labels, and find those without
             training texts, if that is better on texts that are held out; ``naming_.use`` says.
+        validation : pair of texts and labels, optional
+            Other texts and their labels, on which answers are chosen.
 
         Returns
         -------
         self : TextClassifier
             The fitted classifier.
         """
-        more: Any = {"sample_weight": sample_weight, "shape": shape, "thesaurus": thesaurus}
+        more: Any = {"sample_weight": sample_weight, "shape": shape, "thesaurus": thesaurus,
+                     "validation": validation}  # fmt: skip
         return self._fit_announced(texts, labels, lambda *_: None, **more)
 
     @all_or_nothing
@@ -293,13 +304,9 @@ class TextClassifier(ClassifierMixin, Estimator):
         sample_weight: Any = None,
         shape: TextClassifier | PathLike | None = None,
         thesaurus: Thesaurus | PathLike | None = None,
+        validation: tuple[Sequence[str], Any] | None = None,
     ) -> None:
-        """Train as ``fit`` does, and call ``announce`` before the long part.
-
-        - ``labels``: as in ``fit``.
-        - ``announce``: called with the unfitted classifier, its points and its labels.
-        - ``sample_weight``, ``shape``, ``thesaurus``: as in ``fit``.
-        """
+        """Train as ``fit``; before the long part, ``announce`` gets the base, rows and labels."""
         named = thesaurus_of(thesaurus)
         self.naming_ = None
         previous = None if shape is None else previous_model(shape, TextClassifier)
@@ -333,7 +340,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             n_labels = previous.base_.n_labels_
             found = match_labels(previous.classes_[:n_labels], n_labels, own, Y.shape[1])
             shapes = Shapes(previous.base_, found)
-        points = X, Y, weights
+        plain = points = X, Y, weights
         names = None
         if named is not None and known.classes is not None:
             names = LabelNames(with_names_only(known.classes, named), named)
@@ -343,29 +350,34 @@ class TextClassifier(ClassifierMixin, Estimator):
                 return base._rank(held, min(N_RANKED, Y.shape[1]), exhaustive=False)
 
             threads = _native.n_threads(self.n_jobs)
-            self.naming_, points = learn_naming(
-                names, checked, points, rank, self._rows, n_threads=threads
-            )
+            learnt = learn_naming(names, checked, plain, rank, self._rows, n_threads=threads)
+            self.naming_, points = learnt
         self.base_ = blank._fit_canonical(points[0], points[1], shapes, points[2])
         if shapes is not None:
             shapes.check_all_taken()
         self._set_labels(known.classes, known.dense, known.multilabel, names)
+        self.answers_, self.answering_ = self._learn_answers(blank, checked, plain, validation)
         if self.calibration is not None:
-            self.base_.calibration_ = self._held_out_calibration(blank, X, Y, seed, weights)
+            self.base_.calibration_ = held_out_calibration(self.calibration, blank, plain, seed)
 
-    def _held_out_calibration(
-        self, blank: Classifier, X: Csr, Y: Csr, seed: int, weights: Floats | None
-    ) -> Calibration:
-        """Return the map from scores to probabilities of a model of a part of the texts."""
-        n_held = math.ceil(float(self.calibration or 0.0) * X.shape[0])
-        order = np.random.default_rng([seed, _CALIBRATION_STREAM]).permutation(X.shape[0])
-        held, others = np.sort(order[:n_held]), np.sort(order[n_held:])
-        if not Y[others].nnz:
-            raise ValueError(f"calibration={self.calibration} leaves no labelled text to train on")
-        weights = None if weights is None else weights[others]
-        model = clone(blank)._fit_canonical(X[others], Y[others], None, weights)
-        labels, scores = model._rank(X[held], min(_CALIBRATED, Y.shape[1]), exhaustive=False)
-        return Calibration.of_ranking(labels, scores, Y[held])
+    def _learn_answers(
+        self,
+        blank: Classifier,
+        texts: list[str],
+        points: Points,
+        validation: tuple[Sequence[str], Any] | None,
+    ) -> tuple[Answers | None, str]:
+        """Return what answers are, by other texts or by some held out of a part of the model."""
+        if self.answers is None or not self.base_.multilabel_:
+            return None, ""
+        aims: Any = {"aim": self.answers, "least_precision": self.least_precision}
+        if validation is not None:
+            labels, scores, _ = self._best(check_texts(validation[0]), N_RANKED)
+            given = check_text_labels(validation[1], len(labels))
+            truth = self._labels_.in_columns(given, self._answer_form())
+            return learn_answers(labels, scores, truth, n_points_of(points[1]), **aims)
+        threads = _native.n_threads(self.n_jobs)
+        return answers_without(blank, texts, points, self._labels_, n_threads=threads, **aims)
 
     def _set_labels(
         self,
@@ -375,6 +387,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         names: LabelNames | None = None,
     ) -> None:
         """Set the labels of a model whose base is trained, from the parts of ``Labels``."""
+        self.answers_, self.answering_ = None, ""
         n_labels = self.base_.n_labels_
         self.base_._set_labels(n_labels, None if multilabel else classes, dense_answers=dense,
                                multilabel=multilabel)  # fmt: skip
@@ -482,11 +495,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         save_model(self, path, weights=weights)
 
     def _rows(self, texts: Sequence[str]) -> Csr:
-        """Return texts as the rows that the classifier ranks labels for.
-
-        - Returns ``X``, shape (n_texts, n_features): the features of the vectoriser, then those of
-          ``extra``.
-        """
+        """Return texts as rows: the features of the vectoriser, then those of ``extra``."""
         return _native.as_matrix(self._points(texts))
 
     def _points(self, texts: Sequence[str]) -> Csr | KernelRows:
@@ -511,6 +520,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         *,
         allow: Sequence[str] | None = None,
         deny: Sequence[str] = (),
+        answers: bool = False,
     ) -> tuple[NDArray[np.object_], Floats]:
         """Return the best labels of each text.
 
@@ -523,6 +533,8 @@ class TextClassifier(ClassifierMixin, Estimator):
         allow, deny : sequence of str, optional
             Labels that may be returned (default: all) and that may not: labels, ``type=...`` for
             all labels of a type of the thesaurus, or ``scheme=...`` for those in a scheme.
+        answers : bool, default=False
+            Whether only labels that :meth:`predict` answers with are returned.
 
         Returns
         -------
@@ -532,7 +544,8 @@ class TextClassifier(ClassifierMixin, Estimator):
         scores : ndarray of float32, of the same shape
             Their scores between 0 and 1.
         """
-        labels, scores = self._rank_texts(texts, k, self._usable(allow, deny))
+        usable = self._usable(allow, deny)
+        labels, scores = self._rank_texts(texts, k, usable, answers=answers)
         names = self.classes_[labels].astype(object, copy=False)
         missing = labels < 0
         if np.count_nonzero(missing):  # for a single text faster than any()
@@ -540,12 +553,18 @@ class TextClassifier(ClassifierMixin, Estimator):
         return names, scores
 
     def _rank_texts(
-        self, texts: Sequence[str], k: int = 5, usable: NDArray[np.bool_] | None = None
+        self,
+        texts: Sequence[str],
+        k: int = 5,
+        usable: NDArray[np.bool_] | None = None,
+        *,
+        answers: bool = False,
     ) -> tuple[Ids, Floats]:
         """Return the best labels of each text as places in ``classes_``.
 
         - ``k``: how many labels; more than there are counts as all of them.
         - ``usable``, shape (n_labels,): which labels may be returned.
+        - ``answers``: whether labels that are no answers are left out.
         - Returns ``labels``, ``scores``: places by decreasing score, -1 where ``predict_topk`` has
           no name, and scores between 0 and 1; as many as there are labels, at most k.
         """
@@ -553,8 +572,13 @@ class TextClassifier(ClassifierMixin, Estimator):
             check_is_fitted(self)
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
-        labels, scores, _ = self._best(check_texts(texts), int(k), usable)
-        return labels, scores
+        checked = check_texts(texts)
+        if not answers:
+            return self._best(checked, int(k), usable)[:2]
+        labels, scores, kept = self._answered(checked, int(k), usable)
+        order = np.argsort(~kept, axis=1, kind="stable")  # answers first
+        labels, scores = np.where(kept, labels, -1), np.where(kept, scores, np.float32(0))
+        return np.take_along_axis(labels, order, 1), np.take_along_axis(scores, order, 1)
 
     _predict_ids = on_snapshot(_rank_texts)
 
@@ -598,14 +622,15 @@ class TextClassifier(ClassifierMixin, Estimator):
 
     @on_snapshot
     def predict(self, texts: Sequence[str], threshold: float | None = None) -> Any:
-        """Return the labels of each text whose score is above a threshold, or its class.
+        """Return the answers for each text: labels that are likely enough, or its class.
 
         Parameters
         ----------
         texts : sequence of str
             The texts.
         threshold : float, optional
-            The score, between 0 and 1; default: 0.5. Not allowed after ``fit`` with classes.
+            The score, between 0 and 1, above which a label is an answer; default: what ``answers``
+            has chosen, or 0.5. Not allowed after ``fit`` with classes.
 
         Returns
         -------
@@ -620,20 +645,35 @@ class TextClassifier(ClassifierMixin, Estimator):
         if form == "classes":
             return self.base_.predict(self._rows(texts), threshold=threshold)
         above = _DEFAULT_THRESHOLD if threshold is None else float(threshold)
-        if form != "lists":
+        if threshold is None and self.answers_ is not None:
+            ids, _, kept = self._answered(check_texts(texts), N_RANKED)
+        elif form != "lists":
             Y = self._scores(texts, above=above)
             Y.data = np.ones_like(Y.data)
             return Y.toarray().astype(np.int64) if self.base_.dense_answers_ else Y
-        # Few texts have more labels above the threshold; k grows until no text may have more.
-        k = min(50, len(self.classes_))
-        while True:
-            ids, scores = self._predict_ids(texts, k=k)
-            if k == len(self.classes_) or not (scores[:, -1:] > above).any():
-                break
-            k = min(4 * k, len(self.classes_))
-        kept = (scores > above) & (ids >= 0)
+        else:
+            # Few texts have more labels above the threshold; k grows until no text may have more.
+            k = min(50, len(self.classes_))
+            while True:
+                ids, scores = self._predict_ids(texts, k=k)
+                if k == len(self.classes_) or not (scores[:, -1:] > above).any():
+                    break
+                k = min(4 * k, len(self.classes_))
+            kept = (scores > above) & (ids >= 0)
+        if form != "lists":
+            Y = as_matrix(ids, kept, len(self.classes_))
+            return Y.toarray().astype(np.int64) if self.base_.dense_answers_ else Y
         found = zip(self.classes_[ids], kept, strict=True)
         return [row[good].tolist() for row, good in found]
+
+    def _answered(
+        self, texts: list[str], k: int, usable: NDArray[np.bool_] | None = None
+    ) -> tuple[Ids, Floats, NDArray[np.bool_]]:
+        """Return the best usable labels of texts, their scores, and which of them are answers."""
+        ids, scores, sources = self._best(texts, k, usable)
+        if self.answers_ is None:
+            return ids, scores, (scores > _DEFAULT_THRESHOLD) & (ids >= 0)
+        return ids, scores, self.answers_.chosen(sources, scores) & (ids >= 0)
 
     def _scores(self, texts: Sequence[str], above: float = -1.0) -> Csr:
         """Return the scores above a threshold; texts without a known word have only classes."""
@@ -664,7 +704,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self)
         return self.base_._decisions(self._scores(texts))
 
-    def calibrate(self, texts: Sequence[str], labels: Any, *, k: int = _CALIBRATED) -> Self:
+    def calibrate(self, texts: Sequence[str], labels: Any, *, k: int = N_RANKED) -> Self:
         """Fit the map from scores to probabilities that ``predict_proba`` uses.
 
         Parameters

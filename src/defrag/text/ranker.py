@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -33,7 +33,8 @@ USES = ("added", "ranked", "few texts", "no gain")
 
 _MOST_HELD_OUT, _HELD_OUT_SHARE = 10_000, 0.2
 _DEPTH = 5  # of the nDCG by which rankers are compared
-_BASE_NUMBERS = 8
+N_BASE_NUMBERS = 8
+"""Numbers of a candidate that the classifier ranks."""
 _PRODUCTS = 2  # of the first number of the evidence
 _TEXTS_AT_A_TIME = 1024  # about ten megabytes of numbers
 _PENALTY, _MAX_STEPS, _SMALL_STEP = 1.0, 30, 1e-7
@@ -90,7 +91,7 @@ N_KINDS, _BOTH, _NEW = 4, 1, 2
 
 def n_weights(n_numbers: int) -> int:
     """Return the number of weights of a ranker with evidence of this many numbers."""
-    return N_KINDS * (1 + _BASE_NUMBERS + n_numbers + _PRODUCTS)
+    return N_KINDS * (1 + N_BASE_NUMBERS + n_numbers + _PRODUCTS)
 
 
 def join_candidates(labels: Ids, scores: Floats, found: Found) -> Candidates:
@@ -101,30 +102,54 @@ def join_candidates(labels: Ids, scores: Floats, found: Found) -> Candidates:
     """
     n_labels = np.int64(len(found.points))
     rows, places = np.nonzero(labels >= 0)
-    values = np.clip(scores[rows, places].astype(np.float64), 1e-6, 1.0 - 1e-6)
     ranked = rows * n_labels + labels[rows, places]
     by_key = np.argsort(ranked, kind="stable")
-    ranked, places, values = ranked[by_key], places[by_key], values[by_key]
+    ranked, rows, places = ranked[by_key], rows[by_key], places[by_key]
     new = found.rows * n_labels + found.labels
     keys = np.union1d(ranked, new)
     at_ranked, at_new = np.searchsorted(keys, ranked), np.searchsorted(keys, new)
     n_found = len(found.numbers)
-    numbers = np.zeros((_BASE_NUMBERS + n_found + _PRODUCTS, len(keys)))
-    best = np.clip(scores[:, :1].astype(np.float64), 1e-6, 1.0)[rows[by_key], 0]
-    logs = np.log(values)
-    numbers[:5, at_ranked] = logs, logs * logs, np.log1p(places), values, np.log(best)
-    numbers[_BASE_NUMBERS:-_PRODUCTS, at_new] = found.numbers
+    numbers = np.zeros((N_BASE_NUMBERS + n_found + _PRODUCTS, len(keys)))
+    values, best = scores[rows, places], scores[rows, 0]
     rows, columns = np.divmod(keys, n_labels)
     points = found.points[columns]
-    numbers[5] = np.log1p(points)
-    numbers[6], numbers[7] = numbers[5] ** 2, numbers[5] * numbers[0]
+    numbers[_OF_POINTS] = _of_points(points)
+    numbers[:N_BASE_NUMBERS, at_ranked] = base_numbers(values, places, best, points[at_ranked])
+    numbers[N_BASE_NUMBERS:-_PRODUCTS, at_new] = found.numbers
     # A sum of weights cannot say that two good reasons are more than each of them.
-    numbers[-2:] = numbers[_BASE_NUMBERS] * numbers[[0, 5]]
+    numbers[-2:] = numbers[N_BASE_NUMBERS] * numbers[[0, 5]]
     kinds = np.full(len(keys), _NEW, dtype=np.int8)
     kinds[points <= 0] = _NEW + 1
     kinds[at_ranked] = 0
     kinds[at_new[np.isin(new, ranked, assume_unique=True)]] = _BOTH
     return Candidates(rows, columns, kinds, numbers)
+
+
+_OF_POINTS = slice(5, 7)
+
+
+def _of_points(points: Numbers) -> tuple[Numbers, Numbers]:
+    logs = np.log1p(points)
+    return logs, logs * logs
+
+
+def base_numbers(
+    scores: Floats, places: NDArray[np.int64], best: Floats, points: NDArray[Any]
+) -> tuple[Numbers, ...]:
+    """Return what is known of ranked labels.
+
+    Parameters
+    ----------
+    scores, places, best, points : ndarray, shape (n_ranked,)
+        The score and the rank of each label, the best score of its text, and its training texts.
+    """
+    values = np.clip(scores.astype(np.float64), 1e-6, 1.0 - 1e-6)
+    logs = np.log(values)
+    of_points = _of_points(points)
+    best_logs = np.log(np.clip(best.astype(np.float64), 1e-6, 1.0))
+    return (
+        logs, logs * logs, np.log1p(places), values, best_logs, *of_points, of_points[0] * logs
+    )  # fmt: skip
 
 
 def has_labels(Y: Csr, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -168,7 +193,7 @@ class Ranker:
             found.rows[place], found.labels[place], found.kinds[place], found.numbers[:, place]
         )
         numbers = one.numbers.copy()
-        numbers[_BASE_NUMBERS:] = 0.0
+        numbers[N_BASE_NUMBERS:] = 0.0
         kinds = np.where(one.kinds >= _NEW, one.kinds, 0).astype(np.int8)
         bare = replace(one, kinds=kinds, numbers=numbers)
         alone = -np.inf if kinds[0] else float(self.logits(bare)[0])

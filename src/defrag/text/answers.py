@@ -1,0 +1,425 @@
+"""What of a ranking is the answer: labels that are likely enough, as held-out texts have shown.
+
+One threshold on scores is not enough: the score of a label of three texts means less than that of a
+label of a thousand, and the second best label of a text more if the best one is certain. Scores are
+therefore turned into log-odds by nine weights, with the numbers of ``ranker.py`` about a ranking,
+and the answers are the labels above a cut. ``fit`` of ``TextClassifier`` learns both.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from defrag._parameters import Float, Int
+from defrag._scikit import clone
+from defrag.classifiers._answers import Calibration
+from defrag.persistence._checks import check_increasing_ids
+from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State
+from defrag.text.naming import NameEvidence, Naming
+from defrag.text.ranker import (
+    N_BASE_NUMBERS,
+    N_RANKED,
+    base_numbers,
+    fit_logistic,
+    fold_of,
+    has_labels,
+    rank_with,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from defrag.classifiers._base import Classifier
+    from defrag.text._labels import LabelTable
+    from defrag.text.naming import Points
+    from defrag.typing import Csr, Floats, Ids
+
+    Numbers = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+__all__ = [
+    "LEAST_TEXTS",
+    "AimRule",
+    "Answers",
+    "answers_without",
+    "as_matrix",
+    "held_out_calibration",
+    "learn_answers",
+    "n_points_of",
+    "pack_answers",
+    "unpack_answers",
+]
+
+LEAST_TEXTS = 1000
+"""Fewer texts with labels teach nothing: answers are then scores above a half."""
+
+_HELD_OUT, _MOST_HELD_OUT = 0.2, 10_000
+# Of the others, half train the model that ranks the held-out ones: more change nothing.
+_TRAINED, _MOST_TRAINED = 0.5, 200_000
+_LEAST_POSITIVES = 20  # of a label with a cut of its own
+_NEVER = LARGEST
+_CALIBRATION_STREAM = 1
+
+
+class Aim(NamedTuple):
+    """What answers are chosen for: a word, and its number if it has one."""
+
+    word: str
+    number: float = 0.0
+
+
+class AimRule:
+    """The rule of the words for an aim.
+
+    Examples
+    --------
+    >>> [AimRule().accepts(words) for words in ("f1@5", "precision=0.8", "recall=2", None)]
+    [True, True, False, True]
+    """
+
+    kind: ClassVar[str] = "str, optional"
+
+    def describe(self) -> str:
+        """Return the rule in words."""
+        return "micro-f1, macro-f1, f1@K, precision=P or recall=R with P and R above 0 up to 1"
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value satisfies the rule."""
+        return value is None or (isinstance(value, str) and _aim_of(value) is not None)
+
+
+def _aim_of(words: str) -> Aim | None:
+    if words in {"micro-f1", "macro-f1"}:
+        return Aim(words)
+    found = re.fullmatch(r"(?:(f1)@([1-9]\d{0,8}))|(?:(precision|recall)=(\d*\.?\d+))", words)
+    if found is None:
+        return None
+    aim = Aim(found[1] or found[3], float(found[2] or found[4]))
+    return aim if aim.word == "f1" or 0 < aim.number <= 1 else None
+
+
+# --- Answers of a model.
+
+
+def _check(part: Part) -> None:
+    check_increasing_ids(part, "labels", MAX_COUNT)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What must be true of a ranked label for it to be an answer.
+
+    Parameters
+    ----------
+    weights : ndarray of float64
+        The intercept and the weights of the numbers of a ranked label, whose sum are its log-odds.
+    points : ndarray of int32, shape (n_labels,)
+        Training texts of each label.
+    cut : float
+        Log-odds above which a label is an answer.
+    least : float
+        A text has no answers unless the log-odds of its best label are above this.
+    most : int
+        Answers of a text, at most.
+    labels, own : ndarray of int32 and float64
+        Labels with a cut of their own.
+    """
+
+    weights: Numbers
+    points: Ids
+    cut: float
+    least: float
+    most: int
+    labels: Ids
+    own: Numbers
+
+    _state = State(
+        Array("weights", "float64", length=1 + N_BASE_NUMBERS, low=-LARGEST, most=LARGEST),
+        Array("points", "int32", low=0, below=MAX_COUNT),
+        Number("cut", Float(-LARGEST, LARGEST)),
+        Number("least", Float(-LARGEST, LARGEST)),
+        Number("most", Int(1, MAX_COUNT)),
+        Array("labels", "int32", low=0, below=MAX_COUNT),
+        Array("own", "float64", length="labels", low=-LARGEST, most=LARGEST),
+        kind="answers",
+        check=_check,
+        build=lambda _, values: Answers(**values),
+    )
+
+    def log_odds(self, labels: Ids, scores: Floats) -> Numbers:
+        """Return the log-odds of ranked labels, best first in each row."""
+        found = np.full(scores.shape, -np.inf)
+        rows, places = np.nonzero(labels >= 0)
+        ids = labels[rows, places]
+        n_points = np.append(self.points, 0)[np.minimum(ids, len(self.points))]
+        sums = np.full(len(rows), self.weights[0])
+        numbers = base_numbers(scores[rows, places], places, scores[rows, 0], n_points)
+        for weight, values in zip(self.weights[1:].tolist(), numbers, strict=True):
+            sums += weight * values
+        found[rows, places] = sums
+        return found
+
+    def chosen(self, labels: Ids, scores: Floats) -> Flags:
+        """Return which ranked labels, best first in each row, are answers."""
+        odds = self.log_odds(labels, scores)
+        needed = np.full(odds.shape, self.cut)
+        if len(self.labels):
+            place = np.minimum(np.searchsorted(self.labels, labels), len(self.labels) - 1)
+            known = self.labels[place] == labels
+            needed[known] = self.own[place[known]]
+        kept: Flags = (odds > needed) & (odds[:, :1] > self.least)
+        kept[:, self.most :] = False
+        return kept
+
+
+# --- Learning them.
+
+
+def held_out(texts: list[str], Y: Csr) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return texts to rank, and those that train the model which ranks them; None if too few.
+
+    Equal texts are in one of them only: a hash decides.
+    """
+    labelled = np.flatnonzero(np.diff(Y.indptr))
+    if len(labelled) < LEAST_TEXTS:
+        return None
+    fold = fold_of([texts[i] for i in labelled.tolist()], "answers")
+    share = min(_HELD_OUT, _MOST_HELD_OUT / len(labelled))
+    trained = min(_TRAINED, _MOST_TRAINED / len(labelled))
+    return labelled[fold < share], labelled[(fold >= share) & (fold < share + trained)]
+
+
+def answers_without(
+    blank: Classifier,
+    texts: list[str],
+    points: Points,
+    table: LabelTable | None = None,
+    *,
+    n_threads: int = 1,
+    **aims: Any,
+) -> tuple[Answers | None, str]:
+    """Return what answers are, chosen on training texts that a part of the model is without.
+
+    Parameters
+    ----------
+    blank : classifier
+        The unfitted classifier.
+    texts : list of str
+        The training texts.
+    points : tuple
+        Their rows, labels and weights.
+    table : LabelTable, optional
+        The labels of the model, with the ranker by names, if there is one.
+    n_threads : int, default=1
+        Number of threads.
+    **aims
+        As of :func:`learn_answers`.
+    """
+    X, Y, weights = points
+    parts = held_out(texts, Y)
+    if parts is None:
+        few = f"fewer than {LEAST_TEXTS:,} texts with labels"
+        return None, f"scores above 0.5: nothing is learnt from {few}"
+    held, kept = parts
+    given = None if weights is None else weights[kept]
+    model = clone(blank)._fit_canonical(X[kept], Y[kept], None, given)
+    labels, scores = model._rank(X[held], min(N_RANKED, Y.shape[1]), exhaustive=False)
+    labels[np.diff(X[held].indptr) == 0] = -1
+    scale = len(texts) / len(kept)
+    if table is not None and table.names is not None and table.ranker is not None:
+        some, others = ([texts[i] for i in part.tolist()] for part in (kept, held))
+        evidence = NameEvidence(
+            table.names, Naming.count(table.names, some, Y[kept], n_threads), scale
+        )
+        threads: Any = {"k": N_RANKED, "n_threads": n_threads}
+        labels, scores = rank_with(table.ranker, evidence, others, labels, scores, **threads)
+    counts = scale * np.bincount(Y[kept].indices, minlength=Y.shape[1])
+    found, said = learn_answers(labels, scores, Y[held], counts, **aims)
+    return replace(found, points=n_points_of(Y)), said
+
+
+def held_out_calibration(share: float, blank: Classifier, points: Points, seed: int) -> Calibration:
+    """Return the map from scores to probabilities of a model without a share of the points."""
+    X, Y, weights = points
+    n_held = math.ceil(share * X.shape[0])
+    order = np.random.default_rng([seed, _CALIBRATION_STREAM]).permutation(X.shape[0])
+    held, others = np.sort(order[:n_held]), np.sort(order[n_held:])
+    if not Y[others].nnz:
+        raise ValueError(f"calibration={share} leaves no labelled text to train on")
+    some = None if weights is None else weights[others]
+    model = clone(blank)._fit_canonical(X[others], Y[others], None, some)
+    labels, scores = model._rank(X[held], min(N_RANKED, Y.shape[1]), exhaustive=False)
+    return Calibration.of_ranking(labels, scores, Y[held])
+
+
+def as_matrix(labels: Ids, kept: Flags, n_labels: int) -> Csr:
+    """Return the labels that are kept as a matrix of ones."""
+    rows, places = np.nonzero(kept)
+    ones = np.ones(len(rows), dtype=np.float32)
+    return sparse.csr_array((ones, (rows, labels[rows, places])), shape=(len(labels), n_labels))
+
+
+def pack_answers(found: Answers | None, said: str) -> dict[str, NDArray[Any]]:
+    """Return answers and what was said of them as arrays."""
+    values = {} if found is None else vars(found)
+    told = np.frombuffer(said.encode(), dtype=np.uint8)
+    return {"said": told, **{name: np.asarray(one) for name, one in values.items()}}
+
+
+def unpack_answers(arrays: Mapping[str, NDArray[Any]]) -> tuple[Answers | None, str]:
+    """Return what :func:`pack_answers` has packed."""
+    said = arrays["said"].tobytes().decode()
+    if len(arrays) == 1:
+        return None, said
+    numbers = {name: arrays[name].item() for name in ("cut", "least", "most")}
+    vectors: Any = {name: arrays[name] for name in ("weights", "points", "labels", "own")}
+    return Answers(**vectors, **numbers), said
+
+
+def n_points_of(Y: Csr) -> Ids:
+    """Return the number of texts of each label."""
+    return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int32)
+
+
+def learn_answers(
+    labels: Ids,
+    scores: Floats,
+    Y: Csr,
+    points: NDArray[Any],
+    *,
+    aim: str,
+    least_precision: float | None,
+) -> tuple[Answers, str]:
+    """Return what answers are, and how good they are, in words.
+
+    Parameters
+    ----------
+    labels, scores : ndarray, shape (n_texts, n_ranked)
+        Rankings of texts that the model was not trained on.
+    Y : csr_array, shape (n_texts, n_labels)
+        Their labels.
+    points : ndarray, shape (n_labels,)
+        Training texts of each label.
+    aim : str
+        What the cut is chosen for.
+    least_precision : float, optional
+        Share of the best labels that must be right.
+    """
+    known = labels >= 0
+    hits = np.zeros(labels.shape, dtype=bool)
+    rows, places = np.nonzero(known)
+    hits[rows, places] = has_labels(Y, rows, labels[rows, places].astype(np.int64))
+    n_points = np.append(points, 0)[np.minimum(labels[known], len(points))]
+    numbers = base_numbers(scores[known], places, scores[rows, 0], n_points)
+    weights = fit_logistic(np.array(numbers), hits[known])
+    none = np.zeros(0, np.int32), np.zeros(0)
+    made = Answers(weights, points.astype(np.int32), 0.0, -_NEVER, labels.shape[1], *none)
+    odds = made.log_odds(labels, scores)
+    n_true = np.diff(Y.indptr)
+    goal = _aim_of(aim)
+    if goal is None:  # pragma: no cover - parameters have been checked
+        raise ValueError(f"answers must be {AimRule().describe()}, got {aim!r}")
+    most = min(labels.shape[1], int(goal.number)) if goal.word == "f1" else labels.shape[1]
+    cut = _CUTS.get(goal.word, _cut_of_total)(odds[:, :most], hits[:, :most], n_true, goal.number)
+    own = _own_cuts(labels, odds, hits, Y) if goal.word == "macro-f1" else none
+    least = -_NEVER
+    if least_precision is not None:
+        one = odds[:, :1], hits[:, :1], n_true
+        least = _cut_of_precision(*one, least_precision)
+    made = Answers(weights, made.points, cut, least, most, *own)
+    return made, _described(made.chosen(labels, scores), hits, n_true, cut)
+
+
+def _described(chosen: Flags, hits: Flags, n_true: NDArray[Any], cut: float) -> str:
+    """Return how good answers are."""
+    right, n_chosen = int((chosen & hits).sum()), int(chosen.sum())
+    answered = int(chosen[:, 0].sum())
+    shares = right / max(1, n_chosen), right / max(1, int(n_true.sum()))
+    f1 = 2 * right / max(1, n_chosen + int(n_true.sum()))
+    return (
+        f"labels with a probability above {1 / (1 + np.exp(-np.clip(cut, -500, 500))):.2f}: "
+        f"micro-F1 {100 * f1:.1f} (precision {100 * shares[0]:.1f}, recall {100 * shares[1]:.1f}) "
+        f"on {len(hits):,} held-out texts, of which {answered:,} have an answer"
+    )
+
+
+# A cut takes the log-odds, whether labels are right, the number of labels of each text, and the
+# number of the aim.
+
+
+def _ordered(odds: Numbers, gains: Numbers) -> tuple[Numbers, Numbers, NDArray[np.int64]]:
+    """Return the different log-odds, falling, the sums of gains down to each, and the counts."""
+    known = np.isfinite(odds)
+    values, gained = odds[known], gains[known]
+    order = np.argsort(-values, kind="stable")
+    values, sums = values[order], np.cumsum(gained[order])
+    last = np.append(values[1:] < values[:-1], True)[: len(values)]
+    return values[last], sums[last], np.flatnonzero(last) + 1
+
+
+def _between(values: Numbers, place: int) -> float:
+    """Return a cut that keeps the values up to a place."""
+    below = values[place + 1] if place + 1 < len(values) else values[place] - 1.0
+    return float((values[place] + below) / 2)
+
+
+def _cut_of_total(odds: Numbers, hits: Flags, n_true: NDArray[Any], _: float) -> float:
+    """Return the cut of the highest micro-F1."""
+    values, right, counts = _ordered(odds, hits.astype(np.float64))
+    return _between(values, int(np.argmax(2 * right / (counts + n_true.sum()))))
+
+
+def _cut_of_texts(odds: Numbers, hits: Flags, n_true: NDArray[Any], _: float) -> float:
+    """Return the cut of the highest mean F1 of a text."""
+    right = np.cumsum(hits, axis=1)
+    f1 = 2 * right / (np.arange(1, odds.shape[1] + 1) + n_true[:, np.newaxis])
+    # Log-odds of a text need not fall with the rank; a label is gained when the cut passes it.
+    values, sums, _counts = _ordered(
+        np.minimum.accumulate(odds, axis=1), np.diff(f1, axis=1, prepend=0.0)
+    )
+    return _between(values, int(np.argmax(sums)))
+
+
+def _cut_of_precision(odds: Numbers, hits: Flags, _: NDArray[Any], wanted: float) -> float:
+    """Return the lowest cut above which enough labels are right, or one that no label passes."""
+    values, right, counts = _ordered(odds, hits.astype(np.float64))
+    enough = np.flatnonzero(right >= wanted * counts)
+    return _between(values, int(enough[-1])) if len(enough) else _NEVER
+
+
+def _cut_of_recall(odds: Numbers, hits: Flags, n_true: NDArray[Any], wanted: float) -> float:
+    """Return the highest cut above which enough labels are found, or that of all ranked ones."""
+    values, right, _ = _ordered(odds, hits.astype(np.float64))
+    enough = np.flatnonzero(right >= wanted * n_true.sum())
+    return _between(values, int(enough[0]) if len(enough) else len(values) - 1)
+
+
+_CUTS: dict[str, Callable[[Numbers, Flags, NDArray[Any], float], float]] = {
+    "f1": _cut_of_texts,
+    "precision": _cut_of_precision,
+    "recall": _cut_of_recall,
+}
+
+
+def _own_cuts(labels: Ids, odds: Numbers, hits: Flags, Y: Csr) -> tuple[Ids, Numbers]:
+    """Return the labels with enough texts, and the cut of the highest F1 of each."""
+    n_true = np.bincount(Y.indices, minlength=Y.shape[1])
+    flat = np.where(hits, labels, -1).ravel()
+    found = np.bincount(flat[flat >= 0], minlength=Y.shape[1])
+    chosen = np.flatnonzero(found >= _LEAST_POSITIVES).astype(np.int32)
+    ids, order = labels.ravel(), np.argsort(labels.ravel(), kind="stable")
+    bounds = np.searchsorted(ids[order], chosen), np.searchsorted(ids[order], chosen, side="right")
+    cuts = [
+        _cut_of_total(odds.ravel()[some], hits.ravel()[some], n_true[[label]], 0.0)
+        for label, begin, end in zip(chosen, *bounds, strict=True)
+        for some in [order[begin:end]]
+    ]
+    return chosen, np.array(cuts, dtype=np.float64)
