@@ -45,7 +45,8 @@ def test_wrong_settings_are_refused(section, message):
 
 
 def test_unknown_settings_are_named():
-    assert unknown_settings({"n_tree": "3", "analyzer": "simple", "max_depth": "2"}) == [
+    section = {"n_tree": "3", "analyzer": "simple", "max_depth": "2", "answers": "true"}
+    assert unknown_settings(section) == [
         "max_depth",
         "n_tree",
     ]

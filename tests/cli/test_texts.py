@@ -434,3 +434,28 @@ def test_shape_of_older_model_is_kept(folder):
         ("train docs.jsonl old.safetensors --shape-of old.safetensors", "is the same file as --sh"),
     ):
         check_refusal(folder, line, message)
+
+
+def test_answers_are_chosen_on_other_texts(folder):
+    write_lines(folder / "dev.jsonl", documents(40))
+    run_well("train", "docs.jsonl", "m", "--validation", "dev.jsonl", "--answers", "precision=0.9")
+    texts, labels = read_texts("dev.jsonl")
+    expected = TextClassifier(answers="precision=0.9", random_state=0).fit(
+        *read_texts("docs.jsonl"), validation=(texts, labels)
+    )
+    model = load("m")
+    assert model.answering_ == expected.answering_
+    assert model.predict(texts) == expected.predict(texts)
+    assert "on 40 held-out texts" in run_well("info", "m")
+    text = "matrix vector quick"
+    said = json.loads(run_well("suggest", "m", text, "--answers", "--json", "--top-k", "50"))
+    assert [one["label"] for one in said["labels"]] == model.predict([text])[0]
+    run_well("train", "docs.jsonl", "n", "--answers", "none")
+    assert load("n").answers is None
+    for line, message in (
+        ("train docs.jsonl n --answers best", "answers of TextClassifier must be micro-f1"),
+        ("train docs.jsonl n --validation train.txt", "--validation must be a file of texts"),
+        ("train train.txt n --validation dev.jsonl", "--validation"),
+        ("train train.txt n --answers none", "--answers"),
+    ):
+        check_refusal(folder, line, message)

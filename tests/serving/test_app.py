@@ -98,6 +98,12 @@ def test_suggest_text_is_predict_topk(client, texts):
     assert [one["score"] for one in found] == pytest.approx(scores[0].tolist())
     above = {"text": TEXT, "threshold": float(scores[0, 0])}
     assert len(ask(client, "/v1/suggest", above)["labels"]) == 1
+    answers = ask(client, "/v1/suggest", {"text": TEXT, "k": 50, "answers": True})["labels"]
+    assert [one["label"] for one in answers] == texts.predict([TEXT])[0]
+    refused = ask(
+        client, "/v1/suggest", {"row": {"f1": 1.0}, "model": "rows", "answers": True}, 422
+    )
+    assert refused["error"] == "model 'rows' takes rows: answers are those of texts"
 
 
 def test_suggest_texts_keeps_order(client):

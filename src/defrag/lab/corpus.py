@@ -181,8 +181,8 @@ def corpus_of_texts(
         X_test = vectorizer.transform(test.texts)
     names = sorted(set(chain(*train.labels or (), *test.labels or ())))
     columns = {label: place for place, label in enumerate(names)}
-    halves = (Split(X, _indicators(train.labels or [], columns)),
-              Split(X_test, _indicators(test.labels or [], columns)))  # fmt: skip
+    halves = (Split(X, indicators(train.labels or [], columns)),
+              Split(X_test, indicators(test.labels or [], columns)))  # fmt: skip
     return Corpus(name, *halves), names
 
 
@@ -218,7 +218,8 @@ def split_by_order(
     return first, last
 
 
-def _indicators(labels: Sequence[Sequence[str]], columns: Mapping[str, int]) -> Csr:
+def indicators(labels: Sequence[Sequence[str]], columns: Mapping[str, int]) -> Csr:
+    """Return labels as a matrix of ones; ``columns`` has the place of every label."""
     rows = [sorted({columns[name] for name in names}) for names in labels]
     indptr = np.cumsum([0, *map(len, rows)])
     indices = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(indptr[-1]))

@@ -6,12 +6,8 @@ Called by ``runs.attempt``, in the process of a run or in that of the demonstrat
 from __future__ import annotations
 
 import math
-import pickle
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +16,8 @@ from numpy.typing import NDArray
 from defrag import registry
 from defrag.agglomeration import FeatureClustering
 from defrag.lab.peers import PEERS, run_peer
-from defrag.lab.records import peak_memory
+from defrag.lab.records import peak_memory, size_of, timed
+from defrag.lab.texts import TextFiles, run_on_texts
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
 from defrag.specs import build
 
@@ -36,14 +33,18 @@ SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 """Fractions of the features that the measure "erasure" erases."""
 
 
-def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
+def run(
+    job: dict[str, Any], train: Split | TextFiles, test: Any
+) -> tuple[dict[str, Any], Any, Any]:
     """Train, predict and measure; the result is a function of the data and the job.
 
     Times, memory and nothing else differ between two runs of a job. ``job`` has ``estimator``,
     ``seed``, ``n_jobs`` and ``measures`` of :class:`defrag.lab.Job`; ``shares`` replaces
-    ``SHARES``. Returns the fields of a record that are known after the run, the model, and what it
-    has predicted for the test points, or their groups.
+    ``SHARES``; ``train`` has all files of raw texts. Returns the fields of a record that are known
+    after the run, the model, and what it has predicted for the test points, or their groups.
     """
+    if isinstance(train, TextFiles):
+        return run_on_texts(job, train)
     if job["estimator"]["kind"] in PEERS:
         return _run_peer(job, train, test)
     model = build(job["estimator"])
@@ -56,14 +57,14 @@ def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any],
         model.set_params(**given)
     clustering = not foreign and registry.find(job["estimator"]["kind"]).role == "clustering"
     with _clock_of_groups(model) as group_seconds:
-        training, _ = _timed(model.fit, train.X, train.Y)
+        training, _ = timed(model.fit, train.X, train.Y)
     act = model.transform if clustering else lambda X: ranking_of(model, X, max(K))
-    prediction, found = _timed(act, test.X)
+    prediction, found = timed(act, test.X)
     result: dict[str, Any] = {
         "training": training,
         "prediction": prediction,
         "peak_memory": peak_memory(),
-        "model_bytes": _size(model),
+        "model_bytes": size_of(model),
         "metrics": {} if clustering else _ranking(found[0], train, test),
     }
     if "rare" in job["measures"]:
@@ -112,12 +113,6 @@ def _run_peer(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str,
     return result, None, (labels, None)
 
 
-def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[dict[str, float], Any]:
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = work(*arguments)
-    return {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}, result
-
-
 def ranking_of(model: Any, X: Any, k: int) -> tuple[Any, Any]:
     """Return the best labels of each row and their scores, of any classifier.
 
@@ -137,16 +132,6 @@ def ranking_of(model: Any, X: Any, k: int) -> tuple[Any, Any]:
         raise ValueError(f"the classifier must score every label, got an array of {dense.shape}")
     labels = np.argsort(-dense, axis=1, kind="stable")[:, :k]
     return labels.astype(np.int32), np.take_along_axis(dense, labels, axis=1)
-
-
-def _size(model: Any) -> int:
-    """Return the bytes of the model file, or of the pickled model of another package."""
-    if not hasattr(model, "save"):
-        return len(pickle.dumps(model))
-    with tempfile.TemporaryDirectory(prefix="defrag-") as folder:
-        path = Path(folder) / "model.safetensors"
-        model.save(path)
-        return path.stat().st_size
 
 
 def _ranking(labels: Any, train: Split, test: Split) -> dict[str, float | None]:
@@ -200,7 +185,7 @@ def _clock_of_groups(model: Any) -> Iterator[list[float]]:
         return
 
     def timed(*arguments: Any) -> Any:
-        took, found = _timed(type(model)._fit_reduction, model, *arguments)
+        took, found = timed(type(model)._fit_reduction, model, *arguments)
         seconds.append(took["cpu"])
         return found
 

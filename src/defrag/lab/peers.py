@@ -14,7 +14,7 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -22,15 +22,21 @@ from scipy import sparse
 from defrag.baselines import Parabel
 from defrag.classifiers._support import unit_rows
 from defrag.io import write_xmc
-from defrag.lab import peer_program
+from defrag.lab import peer_program, text_program
 from defrag.typing import Csr
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
     from defrag.io import Split
 
 
 PEERS_PYTHON = "DEFRAG_PEERS_PYTHON"
-"""Environment variable with the Python that has the other programs."""
+"""Environment variable with the Python that has the other programs, or with a folder that has an
+environment for each of them, named by the first word of its name here."""
 
 PEERS = {"pecos": "PECOS", "omikuji": "omikuji", "napkinxc": "napkinXC"}
 """What tables call the programs."""
@@ -41,24 +47,27 @@ _TIMES_PARABEL = {"pecos": 3.0, "omikuji": 6.0, "napkinxc": 6.0}
 _PREDICTION_MS = {"pecos": 0.1, "omikuji": 3.0, "napkinxc": 1.0}
 
 
-def peers_python() -> str:
-    """Return the Python that runs the other programs."""
-    return os.environ.get(PEERS_PYTHON, sys.executable)
+def python_of(name: str) -> str:
+    """Return the Python that runs a program: that of its own environment, or of the others."""
+    given = os.environ.get(PEERS_PYTHON, sys.executable)
+    if not Path(given).is_dir():
+        return given
+    return os.fspath(Path(given) / name.partition("-")[0] / "bin" / "python")
 
 
 @cache
 def missing_peer(name: str) -> str | None:
     """Return why a program cannot be run, or None if it can."""
-    package = peer_program.PROGRAMS[name][0]
+    package = {**peer_program.PROGRAMS, **text_program.PROGRAMS}[name][0]
     probe = f"import importlib.metadata as m; m.version({package!r})"
     try:
         found = subprocess.run(  # noqa: S603 - a Python that the user has named
-            [peers_python(), "-c", probe], capture_output=True, check=False
+            [python_of(name), "-c", probe], capture_output=True, check=False
         )
     except OSError as error:
-        return f"{peers_python()} cannot be started: {error.strerror}"
+        return f"{python_of(name)} cannot be started: {error.strerror}"
     if found.returncode:
-        return f"{package} is not installed in {peers_python()} ({PEERS_PYTHON} names another one)"
+        return f"{package} is not installed in {python_of(name)} ({PEERS_PYTHON} names another one)"
     return None
 
 
@@ -103,13 +112,51 @@ def write_inputs(folder: Path, X: Csr, Y: Csr, X_test: Csr) -> None:
     write_xmc(folder / "train.txt", parts["X"], Y)
 
 
-def call_program(name: str, folder: Path, python: str | None = None) -> dict[str, Any]:
+TEXT_PEERS = {
+    "fasttext": "fastText",
+    "sklearn-sgd": "scikit-learn, SGDClassifier",
+    "sklearn-svc": "scikit-learn, LinearSVC",
+    "sklearn-logistic": "scikit-learn, LogisticRegression",
+    "omikuji-parabel": "omikuji, Parabel",
+    "omikuji-bonsai": "omikuji, Bonsai",
+    "libmultilabel-tree": "LibMultiLabel, tree",
+    "libmultilabel-1vsrest": "LibMultiLabel, one-vs-rest",
+    "pecos-texts": "PECOS, XR-Linear",
+    "napkinxc-plt": "napkinXC, PLT",
+}
+"""What tables call the programs that are run on texts."""
+
+Ranking: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.float64]]"
+
+
+def run_text_peer(
+    name: str, parts: Sequence[tuple[list[str], list[list[int]]]], n_labels: int
+) -> tuple[dict[str, Any], tuple[Ranking, Ranking]]:
+    """Train a program of ``TEXT_PEERS`` on texts with labels as numbers.
+
+    The parts are training, dev and test. Returns times, memory, size, settings and version, and the
+    rankings of the last two parts.
+    """
+    with tempfile.TemporaryDirectory(prefix="defrag-") as place:
+        folder = Path(place)
+        for part, (texts, labels) in zip(("train", "dev", "test"), parts, strict=True):
+            content = json.dumps({"texts": texts, "labels": labels})
+            (folder / f"{part}.json").write_text(content, encoding="utf-8")
+        (folder / "n_labels.json").write_text(str(n_labels))
+        found = call_program(name, folder, program=text_program)
+        rankings = [np.load(folder / f"{part}.npz") for part in ("dev", "test")]
+        one, other = ((some["labels"], some["scores"]) for some in rankings)
+    return found, (one, other)
+
+
+def call_program(
+    name: str, folder: Path, python: str | None = None, *, program: ModuleType = peer_program
+) -> dict[str, Any]:
     """Run a program on the files of a folder, and return what it says."""
     answer, messages = folder / "answer.json", folder / "messages.txt"
-    program = os.fspath(Path(peer_program.__file__))
     with answer.open("w") as out, messages.open("w") as err:
         process = subprocess.Popen(  # noqa: S603 - a Python that the user has named
-            [python or peers_python(), program, name, os.fspath(folder)],
+            [python or python_of(name), str(program.__file__), name, os.fspath(folder)],
             stdin=subprocess.PIPE,  # held open: the program ends when this process does
             stdout=out,
             stderr=err,

@@ -15,10 +15,11 @@ from defrag._progress import progress_pulse
 from defrag.io import load_dataset
 from defrag.lab import peers
 from defrag.lab.corpus import Corpus
-from defrag.lab.peers import PEERS, missing_peer
+from defrag.lab.peers import PEERS, TEXT_PEERS, missing_peer
 from defrag.lab.records import Job, collect
 from defrag.lab.results import Findings
 from defrag.lab.runs import NOT_RUN, Messages, is_stored, run_all
+from defrag.lab.texts import TextCorpus
 from defrag.specs import build
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from defrag.lab.studies import Line, Study
     from defrag.specs import Spec
 
+
+ALL_PEERS = PEERS | TEXT_PEERS
+"""What tables call all other programs."""
 
 SAMPLE = 4
 """One of so many training points is used for methods that exceed the budget."""
@@ -161,7 +165,10 @@ def _prepare(
     """Load the data, and return plans and jobs in their order."""
     parts = [_Part(study) for study in studies]
     for place in places:
-        _plan_on(place, [part for part in parts if place in part.study.data], settings)
+        for texts in (False, True):
+            own = [one for one in parts if place in one.study.data and one.study.texts == texts]
+            if own:
+                _plan_on(place, own, settings)
     return parts, schedule((part.study, one) for part in parts for one in part.plans)
 
 
@@ -179,12 +186,19 @@ def _minutes(tasks: Sequence[Task], settings: Settings) -> float:
     return sum(task.seconds + OVERHEAD for task in tasks) / 60 / settings.workers
 
 
-def _plan_on(place: str, parts: Iterable[_Part], settings: Settings) -> None:
+def _load(place: str, *, texts: bool) -> tuple[Corpus, Any]:
+    """Return a data set, and the names of its labels if they are known."""
+    if texts:
+        return TextCorpus(place), None
+    loaded = load_dataset(place)
+    return Corpus(place, loaded.train, loaded.test), loaded.label_names
+
+
+def _plan_on(place: str, parts: Sequence[_Part], settings: Settings) -> None:
     """Load a data set and add its plans to all studies that use it."""
     try:
         with progress_pulse(f"loading {place}"):
-            loaded = load_dataset(place)
-            corpus = Corpus(place, loaded.train, loaded.test)
+            corpus, label_names = _load(place, texts=parts[0].study.texts)
     except (OSError, ValueError, MemoryError) as error:
         remark = f"{place} is left out: {error}"
         settings.messages.warn(remark)
@@ -200,8 +214,8 @@ def _plan_on(place: str, parts: Iterable[_Part], settings: Settings) -> None:
             part.study, data, budget=settings.budget, seeds=settings.seeds, store=settings.store
         )
         part.plans += plans
-        if loaded.label_names is not None:
-            part.names[place] = loaded.label_names
+        if label_names is not None:
+            part.names[place] = label_names
         for remark in (remark for one in plans for remark in one.remarks):
             settings.messages.say(f"{part.study.name}: {remark}")
 
@@ -335,13 +349,14 @@ def plan(
     """
     whole = Plan(corpus)
     dear: list[Line] = []
-    for family in _families(study.lines):
+    for family in _families([line for line in study.lines if _fits(line, corpus)]):
         part = Plan(corpus)
         part.add(study, family, seeds)
         known = store is not None and all(store.get(job.key) is not None for job in part.jobs)
-        reason = missing_peer(family[0].classifier) if family[0].classifier in PEERS else None
+        word = family[0].classifier
+        reason = missing_peer(word) if word in ALL_PEERS else None
         if reason is not None and not known:
-            whole.remarks.append(f"{PEERS[family[0].classifier]} is left out: {reason}")
+            whole.remarks.append(f"{ALL_PEERS[word]} is left out: {reason}")
         elif budget is None or known or max(part.seconds) <= budget:
             whole.jobs += part.jobs
             whole.seconds += part.seconds
@@ -357,6 +372,13 @@ def _sampled(
 ) -> Plan:
     """Return the plan of the lines that are too slow on all points."""
     facts = corpus.facts
+    if isinstance(corpus, TextCorpus):
+        said = f"on {facts.name} is left out: a run is estimated at"
+        slow = [(line.name, run_seconds(line.method().spec, corpus)) for line in dear]
+        return Plan(corpus, remarks=[
+            f"{name} {said} {seconds:,.0f} s, the budget of a run is {budget:g} s"
+            for name, seconds in slow
+        ])  # fmt: skip
     sample = corpus.sampled(max(1, facts.points // SAMPLE), SAMPLE_TEST)
     result = Plan(sample)
     chosen = []
@@ -386,11 +408,18 @@ def run_seconds(spec: Spec, corpus: Corpus) -> float:
 
     The prediction of an estimator takes little beside its training; that of another program counts.
     """
+    if isinstance(corpus, TextCorpus):
+        return corpus.seconds(spec)
     train = corpus.train
     if spec["kind"] in PEERS:
         return peers.run_seconds(spec["kind"], train.X, train.Y, corpus.facts.test_points)
     seconds: float = build(spec)._training_cost(train.X, train.Y).seconds
     return seconds
+
+
+def _fits(line: Line, corpus: Corpus) -> bool:
+    """Return whether a data set has what a line needs."""
+    return not line.names or (isinstance(corpus, TextCorpus) and bool(corpus.files.thesaurus))
 
 
 def _families(lines: Sequence[Line]) -> list[list[Line]]:

@@ -13,12 +13,15 @@ import fcntl
 import hashlib
 import json
 import os
+import pickle
 import platform
 import resource
 import statistics
 import sys
+import tempfile
+import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -38,10 +41,10 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Version of records; a record of another version is not read."""
 
-MEASURES = ("ranking", "rare", "labels", "erasure", "groups", "quality")
+MEASURES = ("ranking", "rare", "labels", "erasure", "groups", "quality", "texts")
 """What a run can measure: metrics of the ranking, precision by frequency of labels, how often each
 of the most frequent labels is found, metrics on points with erased features, sizes and cost of
-the groups of features, and the information that they lose."""
+the groups of features, the information that they lose, and, alone, everything about raw texts."""
 
 
 @dataclass(frozen=True)
@@ -278,6 +281,7 @@ def values_of(record: Record) -> dict[str, float]:
         "model_bytes": record["model_bytes"],
         "dimension": groups.get("n_clusters") or record["data"]["features"],
         "cluster_cpu": groups.get("cpu") or 0.0,
+        "file_cpu": training["cpu"] + record.get("reading", {}).get("cpu", 0.0),
     }
     values["learn_cpu"] = values["train_cpu"] - values["cluster_cpu"]
     return {name: float(value) for name, value in values.items() if value is not None}
@@ -336,7 +340,9 @@ def collect(pairs: Iterable[tuple[Job, Record]]) -> list[Result]:
 
 # Results do not depend on these rooms, nor on most of this one.
 _NOT_CODE = frozenset({"annif", "cli", "serving"})
-_MEASURING = frozenset({"measures.py", "peer_program.py", "peers.py"})
+_MEASURING = frozenset({
+    "measures.py", "peer_program.py", "peers.py", "text_program.py", "texts.py"
+})  # fmt: skip
 
 
 @cache
@@ -372,6 +378,23 @@ def machine() -> dict[str, Any]:
         "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "system": f"{platform.system()} {platform.machine()}",
     }
+
+
+def timed(work: Callable[..., Any], *arguments: Any) -> tuple[dict[str, float], Any]:
+    """Return the CPU and wall seconds of a call, and its result."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work(*arguments)
+    return {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}, result
+
+
+def size_of(model: Any) -> int:
+    """Return the bytes of the model file, or of the pickled model of another package."""
+    if not hasattr(model, "save"):
+        return len(pickle.dumps(model))
+    with tempfile.TemporaryDirectory(prefix="defrag-") as folder:
+        path = Path(folder) / "model.safetensors"
+        model.save(path)
+        return path.stat().st_size
 
 
 def peak_memory() -> int:

@@ -21,6 +21,7 @@ from defrag.lab.peers import PEERS
 from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
 from defrag.lab.records import Result, Statistic, read_records
 from defrag.lab.studies import PUBLISHED, STUDIES
+from defrag.lab.texts import FREQUENCIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -201,7 +202,7 @@ def study_tables(findings: Findings) -> list[Table]:
         tables.append(Table(plain.title, plain.columns, rows))
         tables += [
             Table(f"{plain.title}, {title}", columns, list(numbers))
-            for title, columns, numbers in (by_share(mine), by_frequency(mine))
+            for title, columns, numbers in (by_share(mine), by_frequency(mine), by_texts(mine))
             if numbers
         ]
         tables += label_tables(mine, findings.names_of(data))
@@ -230,6 +231,13 @@ def by_frequency(results: Sequence[Result]) -> tuple[str, list[Column], list[Row
         if values
     ]
     return "macro P@1 from frequent to rare labels", columns, rows
+
+
+def by_texts(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+    """Return recall by the number of training texts of a label, and more, of runs on raw texts."""
+    keys = ("P@3", "P@5", "R@50", *(f"R@5 {name}" for name in FREQUENCIES), "train_cpu")
+    rows = [Row(one.method, one.statistics) for one in results if "R@50" in one.statistics]
+    return "recall by training texts of a label", [COLUMNS[key] for key in keys], rows
 
 
 def _field(result: Result, name: str) -> dict[str, Any]:

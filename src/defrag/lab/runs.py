@@ -27,6 +27,7 @@ from defrag._progress import logger, progress_pulse
 from defrag.lab.corpus import Corpus, read_shared
 from defrag.lab.measures import K, measure, run, top_labels
 from defrag.lab.records import Result, machine, versions
+from defrag.lab.texts import read_files
 from defrag.metrics import Truth, align
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from defrag.io import Split
     from defrag.lab.records import Job, Record, Store
+    from defrag.lab.texts import TextFiles
     from defrag.metrics import Predictions
 
 
@@ -46,7 +48,7 @@ Attempt = tuple[dict[str, Any], Any, Any]
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-def attempt(job: dict[str, Any], train: Split, test: Split) -> Attempt:
+def attempt(job: dict[str, Any], train: Split | TextFiles, test: Split | None) -> Attempt:
     """Run a job in this process; ``job`` is that of :func:`defrag.lab.measures.run`.
 
     The result has a status, the warnings or the error, versions and machine; ``passing`` if the
@@ -347,7 +349,10 @@ def work() -> None:
     os.dup2(2, 1)
     job = json.load(sys.stdin)
     try:
-        result, _, _ = attempt(job, *read_shared(Path(sys.argv[1])))
+        folder = Path(sys.argv[1])
+        files = read_files(folder)
+        data = read_shared(folder) if files is None else (files, None)
+        result, _, _ = attempt(job, *data)
     except KeyboardInterrupt:
         sys.exit(130)
     with results:

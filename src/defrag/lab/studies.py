@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from defrag.lab.peers import PEERS
+from defrag.lab.peers import PEERS, TEXT_PEERS
+from defrag.lab.texts import TEXT_SETS
 from defrag.specs import FOCUS, NONE, describe, parse_composite, parse_groups
+from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,9 +72,19 @@ class Line:
     rerank: str = NONE
     impute: str = NONE
     seeds: int | None = None
+    # Whether texts are what it is trained on, and whether names of labels are, too.
+    texts: bool = False
+    names: bool = False
 
     def method(self) -> Method:
         """Return the method with its estimator."""
+        if self.classifier in TEXT_PEERS:
+            return Method(self.name, {"kind": self.classifier, "parameters": {}})
+        if self.texts:
+            base = parse_composite(self.classifier, self.groups)[1]
+            spec = describe(TextClassifier(base))
+            spec["parameters"]["names"] = self.names
+            return Method(self.name, spec)
         if self.classifier in PEERS:
             groups = None if self.groups == NONE else describe(parse_groups(self.groups)[1])
             return Method(self.name, {"kind": self.classifier, "parameters": {"groups": groups}})
@@ -103,6 +115,11 @@ class Study:
     seeds: int = 3
     # Whether a fifth of the training points takes the place of the test points.
     held_out: bool = False
+
+    @property
+    def texts(self) -> bool:
+        """Whether the data are raw texts."""
+        return self.measures == ("texts",)
 
 
 _P = ("P@1", "P@3", "P@5")
@@ -392,6 +409,28 @@ _ALL = [
         (),
         ("ranking", "groups"),
         held_out=True,
+    ),
+    Study(
+        "texts",
+        "From raw texts to answers",
+        "From files of raw texts to the names of labels: reading, features, training and answers. "
+        "F1@5 is of five labels per text; micro- and macro-F1 are of answers, chosen on the dev "
+        "texts where there are any. Recall is by the number of training texts of a label. Other "
+        "programs have the settings of their documentation, and one threshold from the dev texts; "
+        "they choose between settings where it names several.",
+        [
+            *(Line(f"{name}{suffix}", word, FOCUS, texts=True, names=bool(suffix))
+              for suffix in ("", ", names")
+              for name, word in (("default", "label-tree"),
+                                 ("three trees", "label-tree:n_trees=3"),
+                                 ("DiSMEC", "dismec"))),
+            *(Line(name, word, seeds=1) for word, name in TEXT_PEERS.items()),
+        ],
+        TEXT_SETS,
+        ("P@1", "RP@5", "nDCG@5", "nDCG@10", "F1@5", "micro-F1", "macro-F1", "PSP@5", "file_cpu",
+         "predict_ms", "model_bytes", "peak_memory"),
+        (),
+        ("texts",),
     ),
 ]  # fmt: skip
 

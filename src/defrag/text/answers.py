@@ -28,7 +28,7 @@ from defrag.text.ranker import (
     base_numbers,
     fit_logistic,
     fold_of,
-    has_labels,
+    hits_of,
     rank_with,
 )
 
@@ -51,6 +51,7 @@ __all__ = [
     "Answers",
     "answers_without",
     "as_matrix",
+    "best_cut",
     "held_out_calibration",
     "learn_answers",
     "n_points_of",
@@ -267,6 +268,12 @@ def as_matrix(labels: Ids, kept: Flags, n_labels: int) -> Csr:
     return sparse.csr_array((ones, (rows, labels[rows, places])), shape=(len(labels), n_labels))
 
 
+def best_cut(labels: Ids, scores: NDArray[Any], Y: Csr) -> float:
+    """Return the score above which labels have the highest micro-F1."""
+    known = np.where(labels >= 0, scores, -np.inf).astype(np.float64)
+    return _cut_of_total(known, hits_of(labels, Y), np.diff(Y.indptr), 0.0)
+
+
 def pack_answers(found: Answers | None, said: str) -> dict[str, NDArray[Any]]:
     """Return answers and what was said of them as arrays."""
     values = {} if found is None else vars(found)
@@ -314,9 +321,8 @@ def learn_answers(
         Share of the best labels that must be right.
     """
     known = labels >= 0
-    hits = np.zeros(labels.shape, dtype=bool)
     rows, places = np.nonzero(known)
-    hits[rows, places] = has_labels(Y, rows, labels[rows, places].astype(np.int64))
+    hits = hits_of(labels, Y)
     n_points = np.append(points, 0)[np.minimum(labels[known], len(points))]
     numbers = base_numbers(scores[known], places, scores[rows, 0], n_points)
     weights = fit_logistic(np.array(numbers), hits[known])

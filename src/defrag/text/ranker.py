@@ -162,6 +162,14 @@ def has_labels(Y: Csr, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> ND
     return (labels < n_labels) & (known[place] == wanted if len(known) else False)
 
 
+def hits_of(labels: Ids, Y: Csr) -> NDArray[np.bool_]:
+    """Return which labels of a ranking are right; those that pad it are not."""
+    rows, places = np.nonzero(labels >= 0)
+    hits = np.zeros(labels.shape, dtype=bool)
+    hits[rows, places] = has_labels(Y, rows, labels[rows, places].astype(np.int64))
+    return hits
+
+
 @dataclass(frozen=True)
 class Ranker:
     """Weights of a logistic regression for each kind of candidate.
@@ -365,11 +373,8 @@ def is_better(one: Ids, other: Ids, Y: Csr) -> bool:
 
 def _ndcg(labels: Ids, Y: Csr) -> Numbers:
     """Return the nDCG of each row of a ranking, 0 for a text without labels."""
-    rows, places = np.nonzero(labels >= 0)
-    hits = np.zeros(labels.shape)
-    hits[rows, places] = has_labels(Y, rows, labels[rows, places].astype(np.int64))
     discounts = 1.0 / np.log2(np.arange(2, labels.shape[1] + 2))
     ideal = np.append(0.0, np.cumsum(discounts))
     most = ideal[np.minimum(np.diff(Y.indptr), labels.shape[1])]
-    gains: Numbers = (hits * discounts).sum(axis=1) / np.where(most > 0, most, 1.0)
+    gains: Numbers = (hits_of(labels, Y) * discounts).sum(axis=1) / np.where(most > 0, most, 1.0)
     return gains
