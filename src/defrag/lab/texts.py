@@ -29,7 +29,7 @@ from defrag.text.answers import as_matrix, best_cut
 from defrag.text.ranker import hits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -128,9 +128,8 @@ def run_on_texts(job: dict[str, Any], files: TextFiles) -> tuple[dict[str, Any],
     kind, parameters = job["estimator"]["kind"], dict(job["estimator"]["parameters"])
     reading, parts = timed(_read, files)
     train, dev, test = parts
-    gold, names = _gold(train, test)
     if kind in TEXT_PEERS:
-        return _run_peer(kind, parts, names, gold), None, None
+        return _run_peer(kind, parts), None, None
     thesaurus = files.thesaurus if parameters.pop("names") else None
     model = build({"kind": kind, "parameters": parameters})
     model.set_params(random_state=job["seed"], n_jobs=job["n_jobs"])
@@ -139,12 +138,10 @@ def run_on_texts(job: dict[str, Any], files: TextFiles) -> tuple[dict[str, Any],
         lambda: model.fit(train.texts, train.labels, thesaurus=thesaurus or None, **given)
     )
     prediction, _ = timed(lambda: model.predict_topk(test.texts))
-    place = {name: number for number, name in enumerate(names)}
+    gold, place = _gold(train, test, model.classes_.tolist())
     ranked, _ = model.predict_topk(test.texts, DEPTH)
     labels = np.array([[place.get(one, -1) for one in row] for row in ranked.tolist()], np.int32)
-    answers = indicators(
-        [[one for one in row if one in place] for row in model.predict(test.texts)], place
-    )
+    answers = indicators(model.predict(test.texts), place)
     return (
         {
             "reading": reading, "training": training, "prediction": prediction,
@@ -157,31 +154,23 @@ def run_on_texts(job: dict[str, Any], files: TextFiles) -> tuple[dict[str, Any],
     )  # fmt: skip
 
 
-def _run_peer(kind: str, parts: _Parts, names: list[str], gold: tuple[Csr, Csr]) -> dict[str, Any]:
+def _run_peer(kind: str, parts: _Parts) -> dict[str, Any]:
     """Do the same with another program; its answers are above the score that is best on dev."""
-    place = {name: number for number, name in enumerate(names)}
     train, dev, test = parts
+    gold, place = _gold(train, test)
     if dev is None:  # programs choose their settings and their threshold on a tenth
         held = np.arange(len(train.texts)) % 10 == 9
         train, dev = _some(train, ~held), _some(train, held)
+    known = [[[one for one in row if one in place] for row in part.labels or ()]
+             for part in (train, dev, test)]  # fmt: skip
     given = [
-        (
-            part.texts,
-            [sorted({place[one] for one in row if one in place}) for row in labels_of(part)],
-        )
-        for part in (train, dev, test)
+        (part.texts, [sorted({place[one] for one in row}) for row in labels])
+        for part, labels in zip((train, dev, test), known, strict=True)
     ]
-    found, (of_dev, of_test) = run_text_peer(kind, given, len(names))
-    truth = indicators([[one for one in row if one in place] for row in labels_of(dev)], place)
-    labels, scores = of_dev
-    cut = best_cut(labels, scores, truth)
-    answers = as_matrix(of_test[0], (of_test[1] > cut) & (of_test[0] >= 0), len(names))
+    found, (of_dev, of_test) = run_text_peer(kind, given, len(place))
+    cut = best_cut(*of_dev, indicators(known[1], place))
+    answers = as_matrix(of_test[0], (of_test[1] > cut) & (of_test[0] >= 0), len(place))
     return {**found, "metrics": metrics_of(of_test[0], answers, *gold)}
-
-
-def labels_of(texts: LabelledTexts) -> list[list[str]]:
-    """Return the labels of texts, which have some."""
-    return texts.labels or []
 
 
 def _some(texts: LabelledTexts, kept: NDArray[np.bool_]) -> LabelledTexts:
@@ -200,12 +189,14 @@ def _read(files: TextFiles) -> _Parts:
     return train, dev, test
 
 
-def _gold(train: LabelledTexts, test: LabelledTexts) -> tuple[tuple[Csr, Csr], list[str]]:
-    """Return the labels of test and training texts, and the names of their columns."""
+def _gold(
+    train: LabelledTexts, test: LabelledTexts, more: Iterable[str] = ()
+) -> tuple[tuple[Csr, Csr], dict[str, int]]:
+    """Return the labels of test and training texts, and the column of every label."""
     both = [one.labels or [] for one in (test, train)]
-    names = sorted({label for part in both for labels in part for label in labels})
+    names = sorted({label for part in both for labels in part for label in labels} | {*more})
     place = {name: number for number, name in enumerate(names)}
-    return (indicators(both[0], place), indicators(both[1], place)), names
+    return (indicators(both[0], place), indicators(both[1], place)), place
 
 
 # --- Metrics of rankings and of answers.
