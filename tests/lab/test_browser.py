@@ -3,8 +3,9 @@
 import pytest
 
 from defrag.lab.comparison import comparison_page
-from defrag.lab.demo import Example, Trials, demo_page
-from defrag.lab.records import Result
+from defrag.lab.demo import SHOWN, Demo, Example, demo_page
+from defrag.lab.page import Row
+from defrag.lab.records import Result, Statistic
 from defrag.lab.results import Findings, study_page
 from defrag.lab.studies import STUDIES
 from tests.lab.made_up import record, results
@@ -50,8 +51,11 @@ def a_study():
 
 def a_demo():
     word = "libboost-serialization1.92.0-of-a-package-with-a-long-name"
-    example = Example(["alpha", word], [word, "b", "c"], [True, False, True], [word], 3)
-    return demo_page(Trials(results(), [["red", word]], [example] * 3), command="c")
+    example = Example(f"alpha {word}", [word, "b"], [True, False], [False, True], [word])
+    numbers = {"texts": 9.0, **dict.fromkeys(SHOWN, 40.0), "R@5 more": 50.0}
+    row = Row("9 texts", {name: Statistic(value, None, 1) for name, value in numbers.items()})
+    made = Demo(7, [row], [numbers, {**numbers, "texts": 20.0}], [example] * 3, {"a": "b"})
+    return demo_page(made, command="c")
 
 
 PAGES = {

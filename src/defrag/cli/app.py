@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 from defrag.cli._console import ErrorGroup
 
 VERBS = {
-    "demo": "Compare the methods on the bundled data.",
+    "demo": "Train a model of texts on the bundled data.",
     "train": "Train a classifier and write it to a model file.",
     "train-part": "Train parts of a plan that 'train --parts' wrote.",
     "join": "Join the trained parts of a plan into a model.",

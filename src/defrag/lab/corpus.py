@@ -1,6 +1,6 @@
 """The data of an experiment: a name, a fingerprint, and files that processes share.
 
-``compare``, ``planning`` and ``demo`` make a corpus; the process of a run maps its files.
+``compare`` and ``planning`` make a corpus; the process of a run maps its files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a run measures: times, memory, size, and the metrics that the job asks for.
 
-Called by ``runs.attempt``, in the process of a run or in that of the demonstration.
+Called by ``runs.attempt``, in the process of a run.
 """
 
 from __future__ import annotations

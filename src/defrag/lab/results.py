@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from defrag.io import load_dataset
 from defrag.lab.comparison import FIGURES, label_plots, label_tables, run_facts
 from defrag.lab.page import COLUMNS, Column, Facts, Html, Page, Row, Section, Table, table_of
-from defrag.lab.peers import PEERS
+from defrag.lab.peers import TEXT_PEERS
 from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
 from defrag.lab.records import Result, Statistic, read_records
 from defrag.lab.studies import PUBLISHED, STUDIES
@@ -199,6 +199,7 @@ def study_tables(findings: Findings) -> list[Table]:
                 for one in PUBLISHED
                 if (one.data, one.method) == (data, row.name) and _shows(one, plain)
             ]
+        rows += [_published_row(one) for one in PUBLISHED if (one.data, one.method) == (data, "")]
         tables.append(Table(plain.title, plain.columns, rows))
         tables += [
             Table(f"{plain.title}, {title}", columns, list(numbers))
@@ -305,7 +306,7 @@ def _left_out(remarks: Sequence[str]) -> Html:
 
 def _published_row(one: Published) -> Row:
     values = {key: Statistic(value, None, 1) for key, value in one.values.items()}
-    return Row(f"{one.method}: {one.source}", values, published=True)
+    return Row(f"{one.method}: {one.source}".removeprefix(": "), values, published=True)
 
 
 def _shows(one: Published, table: Table) -> bool:
@@ -403,8 +404,7 @@ def _content(what: str, folder: Path) -> str:
 
 # --- Pictures of the README and the manual, from committed records.
 
-_DATA = "eurlex-4k"
-_OURS = ["LabelTree, 1 tree", "LabelTree, 3 trees", "LabelTree, 3 trees, Focus", "Parabel"]
+_DATA, _TEXTS = "eurlex-4k", "eurlex57k"
 _REDUCED = ["LabelTree", "Parabel, 1 tree", "DiSMEC"]
 # Three classifiers with nine variants each leave no room for longer names.
 _SHORT = {
@@ -455,12 +455,10 @@ class Picture:
         plot = lines(f"P@1 against {title}", "", series, axes, log_x=True, joined=False)
         numbers = json.dumps(points_of(series))
         # The colours of the light theme on white, independent of the page that shows the picture.
-        colours = re.search(r":root {.*?}", _css(), re.DOTALL)
-        if colours is None:  # pragma: no cover - the page has colours
-            raise ValueError("page.css: has no :root")
+        light = _themes().partition("@media")[0]
         head, _, rest = plot.svg.partition(">")
         head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="640" ', 1)
-        style = f"<style>{colours.group()} svg {{ color: #1b1f24; background: #ffffff; }}</style>"
+        style = f"<style>{light} svg {{ color: #1b1f24; background: #ffffff; }}</style>"
         return f"{head}><desc>{numbers}</desc>{style}{rest}\n"
 
 
@@ -470,8 +468,82 @@ def _reductions() -> dict[str, list[str]]:
             for one in _REDUCED}  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Bars:
+    """nDCG@5 and CPU seconds as bars, on EURLEX57K: our methods, and those of others.
+
+    Published numbers have no seconds; where they come from is said instead.
+    """
+
+    ours: Sequence[str]
+
+    def points(self, folder: Path) -> list[Series]:
+        """Return the points of the methods with records, the best first, and published ones."""
+        records = read_records(folder / RECORDS / "texts.jsonl")
+        found = {
+            one.method: (one.statistics["train_cpu"].mean, one.statistics["nDCG@5"].mean)
+            for one in findings_of(STUDIES["texts"], records).results
+            if one.data == _TEXTS and one.statistics
+        }
+        own = {name: found[name] for name in self.ours if name in found}
+        others = {name: found[name] for name in TEXT_PEERS.values() if name in found}
+        published = {
+            one.source: (0.0, one.values["nDCG@5"])
+            for one in PUBLISHED
+            if one.data == _TEXTS and not one.method
+        }
+        groups = {"defrag": own, "other programs": others, "published": published}
+        series = []
+        for group, numbers in groups.items():
+            names = sorted(numbers, key=lambda name: -numbers[name][1])
+            x, y = ([numbers[name][place] for name in names] for place in (0, 1))
+            series.append(Series(group, x, y, names))
+        return series
+
+    def draw(self, folder: Path) -> str:
+        """Return an SVG for light and dark pages, that lists its numbers in ``<desc>``."""
+        series = self.points(folder)
+        slowest = max((x for one in series for x in one.x), default=1.0)
+        least, most = 60.0, 90.0
+        parts, y = [], 34
+        for colour, one in zip(("--s1", "--s7", "--quiet"), series, strict=True):
+            for name, seconds, gain in zip(one.notes, one.x, one.y, strict=True):
+                width = 190 * (gain - least) / (most - least)
+                shown = escape(f"defrag, {name}" if one.name == "defrag" else name)
+                parts += [
+                    f'<text x="262" y="{y + 12}" text-anchor="end">{shown}</text>',
+                    f'<rect x="270" y="{y}" width="{width:.1f}" height="16" fill="var({colour})"/>',
+                    f'<text x="{276 + width:.1f}" y="{y + 12}">{gain:.1f}</text>',
+                ]
+                if seconds:
+                    width = 190 * seconds / slowest
+                    bar = f'x="500" y="{y}" width="{width:.1f}" height="16"'
+                    parts += [
+                        f'<rect {bar} fill="var({colour})"/>',
+                        f'<text x="{506 + width:.1f}" y="{y + 12}">{seconds:,.0f} s</text>',
+                    ]
+                else:
+                    parts.append(f'<text x="500" y="{y + 12}" class="q">on a GPU</text>')
+                y += 22
+            y += 8
+        size = f'viewBox="0 0 760 {y}" width="760"'
+        style = (
+            f"<style>{_themes()} svg {{ font: 13px system-ui, sans-serif; }} "
+            "text { fill: var(--ink); } .q { fill: var(--quiet); }</style>"
+        )
+        return "\n".join([
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+            "<title>nDCG@5 and training time on EURLEX57K</title>",
+            f"<desc>{json.dumps(points_of(series))}</desc>",
+            style,
+            f'<text x="270" y="18" class="q">nDCG@5 (bars from {least:.0f})</text>',
+            '<text x="500" y="18" class="q">training, CPU seconds of one thread</text>',
+            *parts, "</svg>\n",
+        ])  # fmt: skip
+
+
 PICTURES = {
-    "peers": Picture("peers", {"defrag": _OURS, "other programs": list(PEERS.values())}),
+    "texts": Bars(("default", "three trees", "DiSMEC")),
     "reductions": Picture("reductions", _reductions()),
 }
 """The pictures of the README and the manual by file name, without its suffix."""
@@ -492,5 +564,7 @@ def series_of_picture(svg: str) -> dict[str, list[float]]:
     return numbers
 
 
-def _css() -> str:
-    return files("defrag.lab").joinpath("page.css").read_text(encoding="utf-8")
+def _themes() -> str:
+    """Return the colours of the page, light and dark."""
+    text = files("defrag.lab").joinpath("page.css").read_text(encoding="utf-8")
+    return text.partition("\n* {")[0]

@@ -2,7 +2,7 @@
 
 A process of its own makes the peak memory that of the run, and a run that fails, or that the
 system kills, ends nothing else. :func:`work` is that process. Called by ``planning`` for studies,
-and by ``defrag compare``; ``defrag demo`` runs its jobs in its own process (:func:`attempt`).
+and by ``defrag compare``.
 """
 
 from __future__ import annotations
