@@ -311,7 +311,11 @@ def test_long_bodies_are_decoded_one_at_a_time(texts, monkeypatch):
     served, events = serving.ServedModel("texts", texts), []
 
     def note(name, work):
-        monkeypatch.setattr(served, name, lambda *given: (events.append(name), work(*given))[1])
+        def noted(*given, **more):
+            events.append(name)
+            return work(*given, **more)
+
+        monkeypatch.setattr(served, name, noted)
 
     note("check", served.check)
     note("predict", served.predict)

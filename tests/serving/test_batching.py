@@ -67,10 +67,10 @@ def test_inputs_of_call_are_bounded(served):
 def test_failed_call_fails_its_requests_only(served, monkeypatch):
     real = served.predict
 
-    def fail_for_one(inputs, k):
+    def fail_for_one(inputs, k, **more):
         if k == 1:
             raise MemoryError("no more memory")
-        return real(inputs, k)
+        return real(inputs, k, **more)
 
     monkeypatch.setattr(served, "predict", fail_for_one)
     found, sizes = together(served, [([TEXTS[0]], 1), ([TEXTS[0]], 2)])
