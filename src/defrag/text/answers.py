@@ -45,20 +45,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-__all__ = [
-    "LEAST_TEXTS",
-    "AimRule",
-    "Answers",
-    "answers_without",
-    "as_matrix",
-    "best_cut",
-    "held_out_calibration",
-    "learn_answers",
-    "n_points_of",
-    "pack_answers",
-    "unpack_answers",
-]
-
 LEAST_TEXTS = 1000
 """Fewer texts with labels teach nothing: answers are then scores above a half."""
 
