@@ -184,12 +184,12 @@ def _clock_of_groups(model: Any) -> Iterator[list[float]]:
         yield seconds
         return
 
-    def timed(*arguments: Any) -> Any:
+    def clocked(*arguments: Any) -> Any:
         took, found = timed(type(model)._fit_reduction, model, *arguments)
         seconds.append(took["cpu"])
         return found
 
-    model._fit_reduction = timed
+    model._fit_reduction = clocked
     try:
         yield seconds
     finally:
