@@ -11,7 +11,7 @@ import defrag
 from tests.helpers.processes import environment
 
 PACKAGE = Path(defrag.__file__).parent
-WITHOUT = {"lab": ["demo", "compare", "reproduce"], "serving": ["serve"], "annif": []}
+WITHOUT = {"lab": ["demo", "compare", "reproduce", "tune"], "serving": ["serve"], "annif": []}
 """Folders that may be missing, and the commands that need them."""
 
 PROGRAM = """

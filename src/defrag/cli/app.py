@@ -24,6 +24,7 @@ VERBS = {
     "cluster": "Find groups of features and write them as a group file.",
     "agglomerate": "Replace the features of a data file by groups.",
     "convert": "Convert a data file to another format.",
+    "tune": "Choose the settings of a model of texts, and train it.",
     "compare": "Train, evaluate and compare methods on your data.",
     "reproduce": "Reproduce tables and figures of the paper.",
     "info": "Describe a data file or a model file.",
