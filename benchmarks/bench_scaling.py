@@ -1,4 +1,4 @@
-"""How training time and memory grow with the data, and what a second thread saves.
+"""How training time and memory grow with the data.
 
 LabelTree on growing shares of the largest data set. The work of a point is its non-zeros
 times the nodes on the paths from the root to its labels: if the CPU time per unit of that
@@ -25,7 +25,6 @@ from defrag import LabelTree, load_dataset
 from defrag._native import LabelTreeArrays
 
 PEAK_LIMIT_GB = 2.0
-SPEED_UP = 1.8
 
 
 def path_nodes(tree: LabelTreeArrays, Y: sparse.csr_array) -> np.ndarray:
@@ -43,37 +42,34 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def one_run(folder: Path, n_jobs: int) -> dict[str, float]:
+def one_run(folder: Path) -> dict[str, float]:
     """Train once in this process."""
     X, Y = (sparse.csr_array(sparse.load_npz(folder / f"{name}.npz")) for name in "XY")
     before = peak_mb()
-    wall, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
-    model = LabelTree(random_state=0, n_jobs=n_jobs).fit(X, Y)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    own = time.thread_time() - own
+    start = time.process_time()
+    model = LabelTree(random_state=0, n_jobs=1).fit(X, Y)
+    cpu = time.process_time() - start
     peak = peak_mb()
     work = np.diff(X.indptr).astype(np.int64) @ path_nodes(model.trees_[0].tree, Y)
     return {
         "points": X.shape[0],
         "work": float(work),
         "cpu": cpu,
-        "wall": wall,
-        "busiest": max(own, cpu - own) if n_jobs == 2 else cpu,
         "before_mb": before,
         "peak_mb": peak,
     }
 
 
-def run(folder: Path, n_jobs: int) -> dict[str, float]:
+def run(folder: Path) -> dict[str, float]:
     """Train once in a process of its own."""
-    command = [sys.executable, __file__, "--one", str(folder), str(n_jobs)]
+    command = [sys.executable, __file__, "--one", str(folder)]
     found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(found.stdout))
 
 
 def growth(folder: Path, repeats: int) -> dict[str, float]:
     """Return the run with the least CPU time."""
-    found = min((run(folder, 1) for _ in range(repeats)), key=lambda each: each["cpu"])
+    found = min((run(folder) for _ in range(repeats)), key=lambda each: each["cpu"])
     print(
         f"{found['points']:>8,} {found['cpu']:>7.2f} {found['work']:>13,.0f} "
         f"{1e9 * found['cpu'] / found['work']:>8.1f} {found['before_mb']:>8.0f} "
@@ -83,34 +79,15 @@ def growth(folder: Path, repeats: int) -> dict[str, float]:
     return found
 
 
-def threads(folder: Path, repeats: int) -> None:
-    """Compare one thread with two, in turn, so that both meet the same neighbours."""
-    pairs = [(run(folder, 1), run(folder, 2)) for _ in range(repeats)]
-    ratios = [one["wall"] / two["wall"] for one, two in pairs]
-    least = [min(pair[i]["wall"] for pair in pairs) for i in (0, 1)]
-    print(
-        f"\nwall s with 1 and 2 threads: {least[0]:.2f}, {least[1]:.2f}, ratio of the least "
-        f"{least[0] / least[1]:.2f}; best pair {max(ratios):.2f} of "
-        f"{', '.join(f'{ratio:.2f}' for ratio in ratios)} (floor {SPEED_UP})"
-    )
-    extra = min(two["cpu"] for _, two in pairs) / min(one["cpu"] for one, _ in pairs)
-    shared = max(two["cpu"] / two["busiest"] for _, two in pairs)
-    print(
-        f"CPU time with 2 threads over that with 1: {extra:.2f}; all of it over that of the "
-        f"busier thread, the most that two idle cores can give: {shared:.2f}"
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--data", default="yso-finna-en")
     parser.add_argument("--shares", nargs="+", type=float, default=[0.1, 0.3, 1.0])
     parser.add_argument("--repeats", type=int, default=3, help="runs of each kind")
-    parser.add_argument("--one", nargs=2, metavar=("FOLDER", "THREADS"), help=argparse.SUPPRESS)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one is not None:
-        folder, n_jobs = arguments.one
-        print(json.dumps(one_run(Path(folder), int(n_jobs))))
+        print(json.dumps(one_run(Path(arguments.one))))
         return
     train = load_dataset(arguments.data).train
     order = np.random.default_rng(0).permutation(train.X.shape[0])
@@ -124,7 +101,6 @@ def main() -> None:
             sparse.save_npz(folder / "Y.npz", train.Y[rows], compressed=False)
             found = growth(folder, arguments.repeats)
         print(f"peak memory {found['peak_mb'] / 1024:.2f} GB (limit {PEAK_LIMIT_GB})")
-        threads(folder, arguments.repeats)
 
 
 if __name__ == "__main__":
