@@ -7,6 +7,7 @@
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
+#include "core/formats/bit_fields.hpp"
 #include "core/formats/json_lines.hpp"
 #include "core/formats/xmc_parser.hpp"
 #include "core/formats/xmc_writer.hpp"
@@ -29,6 +30,13 @@ void check_rows(const ModelCsr& matrix, std::int64_t begin, std::int64_t end) {
               view.end(row) <= matrix.n_stored;
     }
     require(fit, "rows to be written must be rows of the matrix");
+}
+
+using Widths = Array<std::uint8_t>;
+
+BitRuns bit_runs(const Array<std::int64_t>& ends, const Widths& widths) {
+    require(ends.size() == widths.size(), "ends and widths must have one item per run");
+    return {ends.data(), widths.data(), n_items(ends)};
 }
 
 /// Translates ParseError of core/formats/error.hpp to `_core.ParseError(line, message)`.
@@ -172,6 +180,22 @@ void bind_formats(nb::module_& m) {
     m.attr("ParseError") = nb::steal(type);
     nb::register_exception_translator(translate_parse_error, type);
     bind_parser(m);
+    m.def(
+        "pack_bits",
+        [](const Array<std::uint32_t>& values, const Array<std::int64_t>& ends,
+           const Widths& widths) {
+            const BitRuns runs = bit_runs(ends, widths);
+            require(runs.n_items() == n_items(values), "runs of bits must hold the values");
+            return to_numpy(pack_bits(runs, values.data()));
+        },
+        "values"_a, "ends"_a, "widths"_a);
+    m.def(
+        "unpack_bits",
+        [](const Array<std::uint8_t>& packed, const Array<std::int64_t>& ends,
+           const Widths& widths) {
+            return to_numpy(unpack_bits(bit_runs(ends, widths), packed.data(), n_items(packed)));
+        },
+        "packed"_a, "ends"_a, "widths"_a);
     m.def(
         "parse_values",
         [](const nb::bytes& text) {

@@ -22,7 +22,7 @@ REFUSED = {
     "train train.txt out": [
         ("--classifier forest", "'--classifier'.*label-tree"),
         ("--agglomerate y", "'--agglomerate'.*'hybrid'"),
-        ("--weights int4", "'--weights'.*'int8'"),
+        ("--weights int2", "'--weights'.*'int8'"),
         ("--classifier parabel --arity 4", "--arity is not a parameter of --classifier parabel"),
         ("--max-passes 4", "--max-passes is not a parameter of --classifier label-tree"),
         (

@@ -9,7 +9,7 @@ from defrag.classifiers.label_tree import TrainedTree
 from defrag.persistence.kinds import kind_of
 from defrag.persistence.trees import widened
 from tests.data import trained_tree
-from tests.oracles.label_trees import inspect_entries
+from tests.oracles.label_trees import inspect_entries, pack_bits
 
 
 def stored(tree, weights, weight_type, sizes=np.uint16, outputs=np.uint8):
@@ -80,6 +80,35 @@ def test_inspection_equals_the_oracle(seed):
         assert found[0].tolist() == wanted[0]
         assert found[1:] == wanted[1:]
         assert n_changes or found[1:] == (-1, -1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_packed_bits_equal_the_oracle(seed):
+    draw = np.random.default_rng(seed)
+    n_runs = int(draw.integers(0, 8))
+    ends = np.cumsum(draw.integers(0, 30, n_runs))
+    widths = draw.integers(0, 33, n_runs).astype(np.uint8)
+    values = draw.integers(0, 2**32, ends[-1] if n_runs else 0, dtype=np.uint32)
+    packed = _native.pack_bits(values, ends, widths)
+    assert packed.tobytes() == pack_bits(values, ends, widths)
+    each = np.repeat(widths, np.diff(ends, prepend=0)).astype(np.uint64)
+    found = _native.unpack_bits(packed, ends, widths)
+    assert found.tolist() == (values & ((np.uint64(1) << each) - np.uint64(1))).tolist()
+    with pytest.raises(ValueError, match="runs of bits must fill the bytes"):
+        _native.unpack_bits(np.append(packed, np.uint8(0)), ends, widths)
+
+
+def test_runs_of_bits_that_do_not_fit_are_refused():
+    values, two = np.zeros(4, np.uint32), np.uint8([1, 1])
+    for ends, widths, message in (
+        ([4, 3], two, "must hold the values"),
+        ([5, 4], two, "runs of bits must fit"),
+        ([-1, 4], two, "runs of bits must fit"),
+        ([0, 4], np.uint8([1, 33]), "runs of bits must fit"),
+        ([4], two, "one item per run"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _native.pack_bits(values, np.int64(ends), widths)
 
 
 def test_mismatched_arrays_are_refused():

@@ -160,3 +160,14 @@ def inspect_entries(feature_ptr, widths, sizes, outputs):
                 if outputs[e] >= width and too_large < 0:
                     too_large = e
     return [0, *ends.tolist()][::8], not_rising, too_large
+
+
+def pack_bits(values, ends, widths):
+    """Return runs of numbers in as many bits as their run needs, the first in the lowest bits."""
+    number, place, begin = 0, 0, 0
+    for end, width in zip(ends, widths, strict=True):
+        for value in values[begin:end]:
+            number |= (int(value) % 2 ** int(width)) << place
+            place += int(width)
+        begin = end
+    return number.to_bytes(-(-place // 8), "little")

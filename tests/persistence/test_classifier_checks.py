@@ -28,7 +28,8 @@ def stored(tmp_path_factory):
     classes = LabelTree(random_state=0).fit(X, strings)
     small_label_tree().save(folder / "tree")
     small_label_tree().save(folder / "int8", weights="int8", label_names=["ä", *"bcdefghij"])
-    small_label_tree().save(folder / "float16", weights="float16")
+    for weights in ("float16", "int4"):
+        small_label_tree().save(folder / weights, weights=weights)
     classes.save(folder / "characters")
     classes.fit(X, strings.astype(object)).save(folder / "strings")
     classes.fit(X, np.arange(30) % 3 * 2.0).save(folder / "numbers")
@@ -149,6 +150,18 @@ OTHERS = {
     ],
     "tree": [
         (tree("features", None), "'trees/0/features' or .*/gaps' must be present, got none"),
+    ],
+    "int4": [
+        (tree("codes", np.zeros(3, np.uint8)), "codes' must have .* items, got 3"),
+        (tree_item("codes", slice(None), 0), "codes' must end each feature of a node once"),
+        (tree_item("node_sizes", 0, 2**32 - 1), "codes' must have .* items"),
+        (tree("node_sizes", np.ones(7, np.uint32)), "node_sizes' must have 8 items, got 7"),
+        (tree("levels", np.ones(127, np.float16)), "levels' must have 128 items, got 127"),
+        (tree_item("levels", 3, np.nan), "levels' must be finite, got nan at 3"),
+        (tree("levels", None), "'trees/0/levels' of the kind 'tree' is missing"),
+        (tree_item("feature_ptr", 3, 0), "feature_ptr' must not decrease"),
+        (tree("feature_ptr", np.zeros(3, np.int64)), "feature_ptr' must have 9 items, got 3"),
+        (tree("scales", np.ones(8, np.float32)), "scales' is allowed only with weights of"),
     ],
     "int8": [
         (tree("features", np.zeros(94, np.int32)), "must be present, got both"),

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from defrag import Agglomerated, Defrag, DiSMEC, LabelTree, load
-from defrag._native import LabelTreeArrays, LabelTreeWeights
+from defrag._native import LabelTreeArrays, LabelTreeWeights, StoredTreeWeights
 from defrag.agglomeration import Hybrid
 from defrag.baselines import Parabel
 from defrag.classifiers.label_tree import TrainedTree
@@ -19,7 +19,7 @@ from defrag.persistence import describe
 from defrag.persistence._weights import WEIGHT_TYPES
 from defrag.persistence.fields import Classes, Part
 from defrag.persistence.kinds import kind_of
-from defrag.persistence.trees import TreeFeatures, offsets, stored_weights, widened
+from defrag.persistence.trees import offsets, restore_entries, stored_weights, widened
 from tests.helpers.model_drafts import (
     Draft,
     X,
@@ -122,9 +122,10 @@ def packed(weights, weight_type, features=None):
         bias=np.zeros(5, np.float32),
     )
     part = kind_of(TrainedTree).write(TrainedTree(tree, full), weight_type)
-    TreeFeatures().read(part)
+    arrays = dict(part.arrays)
+    restore_entries(part)
     starts = offsets(part.arrays["sizes"])[::8]
-    return part.arrays, widened(stored_weights(part, starts))
+    return arrays, widened(stored_weights(part, starts))
 
 
 def test_int8_weights_of_a_hand_computed_tree(monkeypatch):
@@ -146,6 +147,58 @@ def test_features_of_int8_trees_are_restored_from_bytes(monkeypatch, block):
     assert arrays["far"].tolist() == [255, 255, 256, 2**31 - 2 - 1020, 70_000]
     assert found.features.tolist() == features
     assert found.features.dtype == np.int32
+
+
+def test_int4_weights_of_a_hand_computed_tree():
+    # Sixteen sizes from 1/8 in leaves, 23/128 elsewhere, to the largest; less is dropped.
+    arrays, found = packed([4.0, -0.17, 0.18, -1.0, 0.124, 0.15, -0.125], "int4")
+    assert arrays["node_sizes"].tolist() == [3, 0, 1]
+    assert arrays["feature_ptr"].tolist() == [0, 3, 3, 4]
+    levels = arrays["levels"].reshape(3, 16)
+    root = 23 / 128 * (4 / (23 / 128)) ** (np.arange(16) / 15)
+    np.testing.assert_allclose(levels[0], root, rtol=2**-11)
+    assert levels[1:].tolist() == [[0.0] * 16, [0.125] * 16]
+    wanted = [4.0, 23 / 128, -root[np.abs(np.log(root)).argmin()], -0.125]
+    np.testing.assert_allclose(found.weights, wanted, rtol=2**-11)
+    assert found.features.tolist() == [0, 2, 3, 0]
+    # Seven bits for two outputs, the first 0: sizes 15, 0, 8 and in the leaf 0; sign; last.
+    bits = [15 | 32, 32, 8 | 16 | 32, 16 | 32]
+    packed_bits = sum(code << place for code, place in zip(bits, (0, 7, 14, 21), strict=True))
+    assert int.from_bytes(arrays["codes"].tobytes(), "little") == packed_bits
+
+
+@pytest.mark.parametrize("make", [small_label_tree, lambda: small_label_tree(max_leaf_size=300)])
+def test_int4_models_resave_to_same_bytes_and_are_close(tmp_path, make):
+    model = make()
+    model.save(tmp_path / "a", weights="int4")
+    loaded = load(tmp_path / "a")
+    loaded.save(tmp_path / "b", weights="int4")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    wanted, found = (widened_weights(one) for one in (model, loaded))
+    dropped = found == 0
+    assert np.abs(wanted[dropped]).max(initial=0) < 23 / 128
+    np.testing.assert_allclose(found[~dropped], wanted[~dropped], rtol=0.2)
+    assert not np.array_equal(found, wanted)
+    described = describe(tmp_path / "a")
+    assert (described["weights"], described["weight_type"]) == (np.count_nonzero(found), "int4")
+
+
+def widened_weights(model):
+    """Return the weights of a tree as a dense array of node, output and feature."""
+    one = model.trees_[0].weights
+    one = widened(one) if isinstance(one, StoredTreeWeights) else one
+    found = np.zeros((len(one.bias), model.n_features_in_))
+    nodes = np.repeat(np.arange(len(one.bias_ptr) - 1), np.diff(one.feature_ptr))
+    entries = np.repeat(np.arange(len(one.features)), np.diff(one.entry_ptr))
+    rows = one.bias_ptr[nodes[entries]] + one.outputs
+    found[rows, one.features[entries]] = one.weights
+    return found
+
+
+def test_int4_is_refused_for_other_models(tmp_path):
+    with pytest.raises(ValueError, match='weights="int4" is for models of label trees only'):
+        small_dismec().save(tmp_path / "a", weights="int4")
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("weights", [[0, 0, 0], [1e-45, 0, 3e38], [1e-40, -1e-40, 1]])
@@ -268,7 +321,7 @@ def test_names_given_to_save_are_stored_in_the_file_only(tmp_path, make):
         ({"vocabulary": list("abc")}, "vocabulary must be 12 strings, got 3"),
         ({"vocabulary": range(12)}, "vocabulary must be strings, got 0"),
         ({"label_names": [*"abcdefghi", "\ud800"]}, "surrogates not allowed"),
-        ({"weights": "float64"}, "weights must be one of 'float32', 'float16', 'int8', got 'fl"),
+        ({"weights": "float64"}, "weights must be one of 'float32', .*, 'int4', got 'float64'"),
         ({"weights": np.float32}, "weights must be one of"),
     ],
 )

@@ -59,6 +59,7 @@ from defrag._core import (
     min_hash_order,
     multiply,
     number_names,
+    pack_bits,
     pair_products,
     parse_values,
     rank_candidates,
@@ -72,6 +73,7 @@ from defrag._core import (
     tight_leaders,
     train_ppd_sparse,
     unit_rows,
+    unpack_bits,
 )
 from defrag._native.forest import (
     FULL_HASH,
@@ -203,6 +205,7 @@ __all__ = [
     "narrow",
     "nearest_rows",
     "number_names",
+    "pack_bits",
     "pair_products",
     "parse_values",
     "path_parts",
@@ -225,4 +228,5 @@ __all__ = [
     "train_ppd_sparse",
     "train_proxml",
     "unit_rows",
+    "unpack_bits",
 ]

@@ -74,7 +74,7 @@ _ROWS_AT_A_TIME = 20_000
 # A label is predicted if its score is above this.
 _DEFAULT_THRESHOLD = 0.5
 _K_RULE = Int(1)
-WEIGHTS_RULE = Choice(("float32", "float16", "int8"))
+WEIGHTS_RULE = Choice(("float32", "float16", "int8", "int4"))
 """Types of weights in a model file."""
 _EMPTY_RULE = Choice(("bias", "nothing"))
 _THRESHOLD_RULE = Float(0.0, 1.0, none=True)
@@ -345,8 +345,9 @@ class Classifier(ClassifierMixin, Estimator):
         path : path
             The file, usually ``*.safetensors``. It is written atomically, and equal models give
             equal bytes. ``n_jobs`` and ``verbose`` are not stored.
-        weights : {"float32", "float16", "int8"}, default="float32"
-            Type of the weights in the file; smaller types round the weights.
+        weights : {"float32", "float16", "int8", "int4"}, default="float32"
+            Type of the weights in the file; smaller types round the weights. "int4", for label
+            trees, drops the smallest ones, too.
         label_names : sequence of str, optional
             Names of the labels, which the loaded model has as ``label_names_``; default: the
             ``label_names_`` of this model.

@@ -46,10 +46,10 @@ from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_ro
 from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
 from defrag.explain.explainers import Explainer, members_that_found, own_features, search_notes
 from defrag.explain.parts import FROM_WEIGHTS, Attribution, Parts, Step
-from defrag.persistence.fields import Array, Number, Part, State, Weights
+from defrag.persistence.fields import Array, Number, Part, State
 from defrag.persistence.kinds import Child
 from defrag.persistence.trees import (
-    TreeFeatures,
+    TreeEntries,
     check_tree_and_weights,
     stored_weights,
     tree_values,
@@ -87,10 +87,7 @@ class TrainedTree:
 
     _state = State(
         *(Array(field.name, "int32") for field in fields(LabelTreeArrays)),
-        Array("feature_ptr", "int64"),
-        TreeFeatures(),
-        Array("outputs", ("uint8", "uint16")),
-        Weights(),  # int8: a scale per node
+        TreeEntries(),
         Array("bias"),
         kind="tree",
         take=lambda one: tree_values(one.tree, one.weights),

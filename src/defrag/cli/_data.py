@@ -67,7 +67,7 @@ DenyFlag = Annotated[
 ]
 WeightsFlag = Annotated[
     str,
-    Words(("float32", "float16", "int8")),
+    Words(("float32", "float16", "int8", "int4")),
     typer.Option(help="Type of stored weights; smaller types round them."),
 ]
 

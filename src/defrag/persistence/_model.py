@@ -45,9 +45,10 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
         Fitted.
     path : path
         The file, usually ``*.safetensors``.
-    weights : {"float32", "float16", "int8"}, default="float32"
+    weights : {"float32", "float16", "int8", "int4"}, default="float32"
         Type of the weights in the file. Label trees and one-vs-rest models predict with weights
-        of all types as they are stored; others widen float16 and int8 in memory.
+        of all types as they are stored; others widen float16 and int8 in memory, and have no
+        int4.
 
     Raises
     ------
@@ -194,7 +195,8 @@ def describe(path: PathLike) -> dict[str, Any]:
     members = [len(one.children["bases"]) for one in _walk(part) if "bases" in one.children]
     weights = [one.arrays["weights"] for one in _walk(part) if one.has("weights")]
     weights = [one for one in weights if one.dtype.name in WEIGHT_TYPES]  # not those of a ranker
-    types = sorted({array.dtype.name for array in weights})
+    coded = [one.arrays["node_sizes"] for one in _walk(part) if one.has("node_sizes")]
+    types = sorted({array.dtype.name for array in weights} | ({"int4"} if coded else set()))
     thesaurus = part.children.get("thesaurus")
     sizes: Counter[str] = Counter()
     for name, array in arrays.items():
@@ -210,7 +212,7 @@ def describe(path: PathLike) -> dict[str, Any]:
         "members": sum(members) if members else None,
         "trees": len(trees) + sum(len(one["tree_ptr"]) - 1 for one in forests),
         "nodes": sum(len(one) for one in nodes),
-        "weights": sum(len(array) for array in weights),
+        "weights": sum(map(len, weights)) + sum(int(sizes.sum()) for sizes in coded),
         "weight_type": ", ".join(types) or None,
         "concepts": thesaurus.state["n_concepts"] if thesaurus else None,
         "label_names": part.has("label_names/bytes"),

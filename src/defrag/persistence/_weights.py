@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from defrag.typing import Floats, Offsets
 
 WEIGHT_TYPES = ("float32", "float16", "int8")
-"""Types of weights in a file."""
+"""Types of weights in a file; label trees have int4, too (``trees``)."""
 
 
 def pack_values(weights: Floats, bounds: Offsets, weight_type: str) -> dict[str, NDArray[Any]]:
@@ -39,6 +39,8 @@ def pack_values(weights: Floats, bounds: Offsets, weight_type: str) -> dict[str,
     - ``weight_type`` {"float32", "float16", "int8"}: type in the file; int8 values are multiples of
       1/127 of the largest weight of the run.
     """
+    if weight_type not in WEIGHT_TYPES:
+        raise ValueError(f'weights="{weight_type}" is for models of label trees only')
     if weight_type == "int8":
         scales = _find_scales(weights, bounds)
         steps = _quantise(weights, scales, bounds)

@@ -8,7 +8,7 @@ breadth first, so that the numbers of children determine a tree and exclude cycl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,13 @@ from defrag.persistence._checks import (
     check_size,
     find_decrease,
 )
-from defrag.persistence._weights import blocks_of_runs, check_weight_values, unpack_values
+from defrag.persistence._weights import (
+    WEIGHT_TYPES,
+    blocks_of_runs,
+    check_weight_values,
+    pack_values,
+    unpack_values,
+)
 from defrag.persistence.fields import MAX_COUNT, Field, Form
 
 if TYPE_CHECKING:
@@ -40,7 +46,7 @@ _MAX_OUTPUTS = 65536
 """The kernels store an output as uint16."""
 
 
-def offsets(sizes: NDArray[np.integer]) -> Offsets:
+def offsets(sizes: NDArray[np.integer | np.bool_]) -> Offsets:
     """Return the offsets of consecutive runs, including the end of the last.
 
     Examples
@@ -188,62 +194,172 @@ def _check_children(part: Part) -> None:
 _FAR = 255
 """A gap of a byte that stands for one in ``far``."""
 
+# Weights of int4: sixteen sizes per node, evenly spaced on a log scale from the least that is kept
+# to the largest of the node. An entry has a few bits, from low to high: its size, its sign, whether
+# it is the last of its feature, its output. See decision 036.
+_LEVELS = 16
+_LEAST_IN_LEAF, _LEAST = 16 / 128, 23 / 128  # exact in float16
+_SIGN, _LAST, _OUTPUT = 4, 5, 6
+
 
 @dataclass(frozen=True)
-class TreeFeatures(Field):
-    """The features of the nodes of a label tree, and the number of entries of each (``sizes``).
+class TreeEntries(Field):
+    """The classifiers of the nodes of a label tree: features, outputs and weights.
 
-    They are written as the kernels use them. Only the smallest files, those with weights of int8,
-    have a byte for each: ``gaps`` has the distances between the features of a node, beginning at 0,
-    or 255 for one that is in ``far``, and sizes are bytes if all are below 256. Reading such a file
+    They are written as the kernels use them, with the number of entries of each feature, ``sizes``.
+    Files of int8 and int4 have a byte for each feature: ``gaps`` has the distances between the
+    features of a node, beginning at 0, or 255 for one that is in ``far``; sizes are bytes if all
+    are below 256. Files of int4 have ``codes`` instead of sizes, outputs and weights. Reading
     restores the arrays of the kernels, which are then not mapped.
 
-    The value to write is a triple: features, their entries and the features of each node, the last
-    two as offsets.
+    The value to write is a pair: the weights, and the number of outputs of each node.
     """
 
     attribute: str = "features"
 
     def forms(self) -> dict[str, Form]:
-        """Return the arrays, of which either features or gaps are present."""
+        """Return the arrays, of which either features or gaps, weights or codes are present."""
         return {
+            "feature_ptr": Form(("int64",)),
             "features": Form(("int32",), 1, "features"),
             "gaps": Form(("uint8",), 1, "gaps"),
             "far": Form(("int32",), 1, "gaps"),
-            "sizes": Form(("uint8", "uint16", "uint32")),
+            "sizes": Form(("uint8", "uint16", "uint32"), 1, "weights"),
+            "outputs": Form(("uint8", "uint16"), 1, "weights"),
+            "weights": Form(WEIGHT_TYPES, 1, "weights"),
+            "scales": Form(("float32",), 1, "scales"),
+            "codes": Form(("uint8",), 1, "codes"),
+            "levels": Form(("float16",), 1, "codes"),
+            "node_sizes": Form(("uint32",), 1, "codes"),
         }
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:
-        """Put features and sizes into a part."""
-        features, entry_ptr, feature_ptr = value
-        sizes = narrow_sizes(entry_ptr)
-        if weight_type != "int8":
-            part.arrays |= {"features": features, "sizes": sizes}
+        """Put the classifiers into a part."""
+        one, widths = value
+        if weight_type == "int4":
+            one, part.arrays["levels"] = _levels(one, part.arrays["n_children"] == 0)
+            part.arrays |= _codes(one, part.arrays["levels"], widths)
+        else:
+            narrow = int(widths.max(initial=0)) <= 256
+            sizes = narrow_sizes(one.entry_ptr)
+            if weight_type == "int8" and int(sizes.max(initial=0)) < 2**8:
+                sizes = sizes.astype(np.uint8)
+            outputs = one.outputs.astype(np.uint8) if narrow else one.outputs
+            part.arrays |= {"sizes": sizes, "outputs": outputs}
+            part.arrays |= pack_values(one.weights, one.entry_ptr[one.feature_ptr], weight_type)
+        part.arrays["feature_ptr"] = one.feature_ptr
+        if weight_type not in {"int8", "int4"}:
+            part.arrays["features"] = one.features
             return
-        if int(sizes.max(initial=0)) < 2**8:
-            sizes = sizes.astype(np.uint8)
-        gaps = np.diff(features, prepend=np.int32(0))
-        heads = feature_ptr[:-1][np.diff(feature_ptr) > 0]
-        gaps[heads] = features[heads]
-        far = gaps[gaps >= _FAR]
-        gaps = np.minimum(gaps, _FAR).astype(np.uint8)
-        part.arrays |= {"gaps": gaps, "far": far, "sizes": sizes}
+        gaps = np.diff(one.features, prepend=np.int32(0))
+        heads = one.feature_ptr[:-1][np.diff(one.feature_ptr) > 0]
+        gaps[heads] = one.features[heads]
+        part.arrays["far"] = gaps[gaps >= _FAR]
+        part.arrays["gaps"] = np.minimum(gaps, _FAR).astype(np.uint8)
 
-    def read(self, part: Part) -> dict[str, Any]:
-        """Restore the arrays of the kernels; the class checks them."""
-        if part.has("gaps") == part.has("features"):
-            part.fail(f"{part.name('features')} or {part.name('gaps')} must be present, got "
-                      f"{'both' if part.has('gaps') else 'none'}")  # fmt: skip
-        if part.has("gaps"):
-            part.arrays["features"] = _features_of_gaps(part)
-        if part.arrays["sizes"].dtype == np.uint8:
-            part.arrays["sizes"] = part.arrays["sizes"].astype(np.uint16)
+    def read(self, part: Part) -> dict[str, Any]:  # noqa: ARG002 - see check_tree_and_weights
+        """Return nothing: the tree is checked first."""
         return {}
+
+
+def restore_entries(part: Part) -> None:
+    """Restore the arrays of the kernels, given a checked tree."""
+    arrays = part.arrays
+    for one, other in (("features", "gaps"), ("weights", "codes")):
+        if part.has(one) == part.has(other):
+            part.fail(f"{part.name(one)} or {part.name(other)} must be present, got "
+                      f"{'both' if part.has(one) else 'none'}")  # fmt: skip
+    check_length(part, "feature_ptr", len(arrays["first_child"]) + 1)
+    check_offsets(part, "feature_ptr", len(arrays["gaps" if part.has("gaps") else "features"]))
+    if part.has("gaps"):
+        arrays["features"] = _features_of_gaps(part)
+    if part.has("codes"):
+        arrays |= _decoded(part)
+    if arrays["sizes"].dtype == np.uint8:
+        arrays["sizes"] = arrays["sizes"].astype(np.uint16)
+
+
+def _levels(
+    one: LabelTreeWeights, leaf: NDArray[np.bool_]
+) -> tuple[LabelTreeWeights, NDArray[np.float16]]:
+    """Return the weights that int4 keeps, with the features that have one, and the levels."""
+    least = np.where(leaf, _LEAST_IN_LEAF, _LEAST)
+    sizes = np.diff(one.entry_ptr[one.feature_ptr])
+    kept = np.abs(one.weights) >= np.repeat(least, sizes)
+    before = offsets(kept)  # of each entry
+    used = np.diff(before[one.entry_ptr]) > 0
+    one = replace(
+        one,
+        feature_ptr=offsets(used)[one.feature_ptr],
+        features=one.features[used],
+        entry_ptr=before[one.entry_ptr[np.append(True, used)]],
+        outputs=one.outputs[kept],
+        weights=one.weights[kept],
+    )
+    bounds = one.entry_ptr[one.feature_ptr]
+    levels = np.zeros((len(least), _LEVELS), dtype=np.float16)
+    used = bounds[1:] > bounds[:-1]
+    if used.any():
+        most = np.maximum.reduceat(np.abs(one.weights), bounds[:-1][used])
+        low, high = least[used, None], most.astype(np.float16).astype(np.float64)[:, None]
+        levels[used] = low * (high / low) ** (np.arange(_LEVELS) / (_LEVELS - 1))
+        # What is read is saved again with the same bytes.
+        levels[used, 0], levels[used, -1] = low[:, 0], high[:, 0]
+    return one, levels.ravel()
+
+
+def _codes(
+    one: LabelTreeWeights, levels: NDArray[np.float16], widths: NDArray[np.int64]
+) -> dict[str, NDArray[Any]]:
+    """Return the bits of the entries of int4, and their number in each node."""
+    bounds = one.entry_ptr[one.feature_ptr]
+    codes = np.empty(len(one.weights), dtype=np.uint32)
+    for node, sizes in enumerate(levels.astype(np.float64).reshape(-1, _LEVELS)):
+        own = slice(bounds[node], bounds[node + 1])
+        found = np.searchsorted(np.sqrt(sizes[1:] * sizes[:-1]), np.abs(one.weights[own]))
+        codes[own] = np.searchsorted(sizes, sizes)[found]  # the first of equal sizes
+    codes |= np.signbit(one.weights).astype(np.uint32) << _SIGN
+    codes[one.entry_ptr[1:] - 1] |= 1 << _LAST
+    codes |= one.outputs.astype(np.uint32) << _OUTPUT
+    return {
+        "node_sizes": np.diff(bounds).astype(np.uint32),
+        "codes": _native.pack_bits(codes, bounds[1:], _code_bits(widths)),
+    }
+
+
+def _code_bits(widths: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return the bits of an entry, given the number of outputs of its node."""
+    return np.asarray(_OUTPUT + np.ceil(np.log2(widths)), dtype=np.uint8)
+
+
+def _decoded(part: Part) -> dict[str, NDArray[Any]]:
+    """Return sizes, outputs and weights of a file of int4."""
+    arrays = part.arrays
+    widths = _outputs_of_nodes(part)
+    check_length(part, "node_sizes", len(widths))
+    check_length(part, "levels", len(widths) * _LEVELS)
+    check_size(part, "levels")
+    bounds = offsets(arrays["node_sizes"])
+    bits = _code_bits(widths)
+    check_length(part, "codes", -(-int(np.diff(bounds) @ bits.astype(np.int64)) // 8))
+    codes = _native.unpack_bits(arrays["codes"], bounds[1:], bits)
+    ends = np.append(0, np.flatnonzero(codes >> _LAST & 1) + 1)
+    if len(ends) != len(arrays["features"]) + 1 or (ends[arrays["feature_ptr"]] != bounds).any():
+        part.fail(f"{part.name('codes')} must end each feature of a node once")
+    nodes = np.repeat(np.arange(len(widths), dtype=np.uint32) * _LEVELS, np.diff(bounds))
+    weights = arrays["levels"][nodes + (codes & (_LEVELS - 1))]
+    np.negative(weights, out=weights, where=(codes >> _SIGN & 1).astype(np.bool_))
+    codes >>= _OUTPUT
+    narrow = int(widths.max()) <= 256
+    return {
+        "sizes": narrow_sizes(ends),
+        "outputs": codes.astype(np.uint8 if narrow else np.uint16),
+        "weights": weights,
+    }
 
 
 def _features_of_gaps(part: Part) -> Ids:
     gaps, far, bounds = (part.arrays[name] for name in ("gaps", "far", "feature_ptr"))
-    check_offsets(part, "feature_ptr", len(gaps))
     check_length(part, "far", int(np.count_nonzero(gaps == _FAR)))
     check_ints(part, "far", _FAR, MAX_COUNT)
     features = np.empty(len(gaps), dtype=np.int32)
@@ -275,10 +391,7 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     - Returns ``starts``: offsets of the entries of every eighth feature, and the end of the last.
     """
     arrays = part.arrays
-    widths = n_outputs(arrays["n_children"], arrays["begin"], arrays["end"])
-    if int(widths.max()) > _MAX_OUTPUTS:
-        node = int(np.argmax(widths))
-        part.fail(f"a node must have at most {_MAX_OUTPUTS} outputs, got {widths[node]} at {node}")
+    widths = _outputs_of_nodes(part)
     check_csr(part, "feature_ptr", "features", n_rows=len(widths), n_cols=n_features)
     check_length(part, "sizes", len(arrays["features"]))
     check_ints(part, "sizes", 1, _MAX_OUTPUTS + 1)
@@ -292,6 +405,16 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     check_length(part, "weights", n_entries)
     check_weight_values(part, len(widths))
     return starts
+
+
+def _outputs_of_nodes(part: Part) -> NDArray[np.int64]:
+    """Return the number of outputs of each node of a checked tree; check that it is stored."""
+    arrays = part.arrays
+    widths = n_outputs(arrays["n_children"], arrays["begin"], arrays["end"])
+    if int(widths.max()) > _MAX_OUTPUTS:
+        node = int(np.argmax(widths))
+        part.fail(f"a node must have at most {_MAX_OUTPUTS} outputs, got {widths[node]} at {node}")
+    return widths
 
 
 def _check_outputs(part: Part, widths: NDArray[np.int64]) -> Offsets:
@@ -316,8 +439,6 @@ def tree_values(
 ) -> dict[str, Any]:
     """Return what a file holds of a label tree, by name.
 
-    Pointers are stored as sizes, and outputs as one byte if no node has more than 256 of them.
-
     - Raises ValueError if the number of biases is not that of the outputs; the reader checks the
       rest.
     """
@@ -326,20 +447,13 @@ def tree_values(
     widths = n_outputs(tree.n_children, tree.begin, tree.end)
     if not np.array_equal(weights.bias_ptr, offsets(widths)):
         raise ValueError("bias_ptr of the weights of a tree must give each node a bias per output")
-    narrow = int(widths.max(initial=0)) <= 256
-    return {
-        **vars(tree),
-        "feature_ptr": weights.feature_ptr,
-        "features": (weights.features, weights.entry_ptr, weights.feature_ptr),
-        "outputs": weights.outputs.astype(np.uint8) if narrow else weights.outputs,
-        "bias": weights.bias,
-        "weights": (weights.weights, weights.entry_ptr[weights.feature_ptr]),
-    }
+    return {**vars(tree), "bias": weights.bias, "features": (weights, widths)}
 
 
 def check_tree_and_weights(part: Part) -> Offsets:
     """Check a label tree and its classifiers; the ensemble checks its labels and features."""
     check_label_tree(part, MAX_COUNT)
+    restore_entries(part)
     return check_label_tree_weights(part, MAX_COUNT)
 
 

@@ -486,7 +486,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         path : path
             The file, usually ``*.safetensors``. It appears whole or not at all, and the same
             model gives the same bytes. ``n_jobs`` is not part of the model.
-        weights : {"float32", "float16", "int8"}, default="float32"
+        weights : {"float32", "float16", "int8", "int4"}, default="float32"
             Type of the weights in the file; smaller types round the weights.
         """
         check_is_fitted(self)
