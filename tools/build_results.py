@@ -2,15 +2,14 @@
 
     python tools/build_results.py
 
-Writes the results pages, the tables between comments in README.md and docs/*.md, and their
-pictures (which require matplotlib). New records come from ``defrag reproduce all --data DIR
+Writes the results pages, the tables between comments in README.md and docs/*.md, and the
+picture of the README. New records come from ``defrag reproduce all --data DIR
 --results docs/results``.
 """
 
 from pathlib import Path
 
-from defrag.lab.plots import NO_PLOTS, can_plot
-from defrag.lab.results import PICTURES, filled, write_pages
+from defrag.lab.results import draw_picture, filled, write_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "results"
@@ -27,12 +26,8 @@ def main() -> None:
         if new != old:
             page.write_text(new, encoding="utf-8")
             print(page.relative_to(ROOT))
-    if can_plot():
-        for name, picture in PICTURES.items():
-            path = ROOT / "docs" / "pictures" / f"{name}.svg"
-            path.write_text(picture.draw(FOLDER), encoding="utf-8")
-    else:
-        print(NO_PLOTS)
+    picture = ROOT / "docs" / "pictures" / "texts.svg"
+    picture.write_text(draw_picture(FOLDER), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -172,9 +172,10 @@ def run_facts(results: Sequence[Result]) -> dict[str, str]:
     facts: dict[str, str] = {}
     for record in records:
         data = record["data"]
+        features = f"{data['features']:,} features, " if data["features"] else ""  # raw texts
         facts[f"data {data['name']}"] = (
             f"{data['points']:,} training points, {data['test_points']:,} test points, "
-            f"{data['features']:,} features, {data['labels']:,} labels "
+            f"{features}{data['labels']:,} labels "
             f"(fingerprint {data['fingerprint']})"
         )
     facts["runs"] = f"{len(records)}, of which {len(records) - len(done)} failed"

@@ -18,7 +18,7 @@ from defrag.io import load_dataset
 from defrag.lab.comparison import FIGURES, label_plots, label_tables, run_facts
 from defrag.lab.page import COLUMNS, Column, Facts, Html, Page, Row, Section, Table, table_of
 from defrag.lab.peers import TEXT_PEERS
-from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
+from defrag.lab.plots import NO_PLOTS, can_plot
 from defrag.lab.records import Result, Statistic, read_records
 from defrag.lab.studies import PUBLISHED, STUDIES
 from defrag.lab.texts import FREQUENCIES
@@ -402,169 +402,72 @@ def _content(what: str, folder: Path) -> str:
     return table_of(data, chosen, columns.split(",")).to_markdown()
 
 
-# --- Pictures of the README and the manual, from committed records.
+# --- The picture of the README, from committed records.
 
-_DATA, _TEXTS = "eurlex-4k", "eurlex57k"
-_REDUCED = ["LabelTree", "Parabel, 1 tree", "DiSMEC"]
-# Three classifiers with nine variants each leave no room for longer names.
-_SHORT = {
-    "Focus": "F",
-    "Focus, budget 4": "F4",
-    "Hybrid": "H",
-    "DEFRAG-X": "X",
-    "DEFRAG-XY": "XY",
-    "random groups": "R",
-    "top features": "T",
-}
+_TEXTS = "eurlex57k"
+_OURS = ("default", "three trees", "DiSMEC")
 
 
-@dataclass(frozen=True)
-class Picture:
-    """P@1 against training time on EURLex-4K: a study, and its methods by series."""
+def picture_points(folder: Path) -> dict[str, list[float]]:
+    """Return CPU seconds and nDCG@5 on EURLEX57K by method, ours, then others, the best first.
 
-    study: str
-    series: dict[str, list[str]]
-
-    def points(self, folder: Path) -> list[Series]:
-        """Return the points of the methods that have records in the folder of results."""
-        records = read_records(folder / RECORDS / f"{self.study}.jsonl")
-        findings = findings_of(STUDIES[self.study], records)
-        known = {one.method: one.statistics for one in findings.results if one.data == _DATA}
-        series = []
-        for name, methods in self.series.items():
-            found = [(method, known[method]) for method in methods if known.get(method)]
-            notes = [method.removeprefix(f"{name}, ") for method, _ in found]
-            series.append(
-                Series(
-                    name,
-                    [numbers["train_cpu"].mean for _, numbers in found],
-                    [numbers["P@1"].mean for _, numbers in found],
-                    [
-                        "all" if note == name and len(found) > 1 else _SHORT.get(note, note)
-                        for note in notes
-                    ],
-                )
-            )
-        return series
-
-    def draw(self, folder: Path) -> str:
-        """Return an SVG that lists its numbers in ``<desc>``."""
-        series = self.points(folder)
-        title = COLUMNS["train_cpu"].title
-        axes = (f"{title} (CPU, one thread)", "P@1")
-        plot = lines(f"P@1 against {title}", "", series, axes, log_x=True, joined=False)
-        numbers = json.dumps(points_of(series))
-        # The colours of the light theme on white, independent of the page that shows the picture.
-        light = _themes().partition("@media")[0]
-        head, _, rest = plot.svg.partition(">")
-        head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="640" ', 1)
-        style = f"<style>{light} svg {{ color: #1b1f24; background: #ffffff; }}</style>"
-        return f"{head}><desc>{numbers}</desc>{style}{rest}\n"
-
-
-def _reductions() -> dict[str, list[str]]:
-    names = [line.name for line in STUDIES["reductions"].lines]
-    return {one: [name for name in names if name == one or name.startswith(f"{one}, ")]
-            for one in _REDUCED}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Bars:
-    """nDCG@5 and CPU seconds as bars, on EURLEX57K: our methods, and those of others.
-
-    Published numbers have no seconds; where they come from is said instead.
+    Published numbers, which are the last, have no seconds.
     """
+    records = read_records(folder / RECORDS / "texts.jsonl")
+    found = {
+        one.method: [one.statistics[key].mean for key in ("train_cpu", "nDCG@5")]
+        for one in findings_of(STUDIES["texts"], records).results
+        if one.data == _TEXTS and one.statistics
+    }
+    published = {one.source: [0.0, one.values["nDCG@5"]]
+                 for one in PUBLISHED if (one.data, one.method) == (_TEXTS, "")}  # fmt: skip
+    groups = (
+        {f"defrag, {name}": found[name] for name in _OURS if name in found},
+        {name: found[name] for name in TEXT_PEERS.values() if name in found},
+        published,
+    )
+    return {name: numbers[name] for numbers in groups
+            for name in sorted(numbers, key=lambda name: -numbers[name][1])}  # fmt: skip
 
-    ours: Sequence[str]
 
-    def points(self, folder: Path) -> list[Series]:
-        """Return the points of the methods with records, the best first, and published ones."""
-        records = read_records(folder / RECORDS / "texts.jsonl")
-        found = {
-            one.method: (one.statistics["train_cpu"].mean, one.statistics["nDCG@5"].mean)
-            for one in findings_of(STUDIES["texts"], records).results
-            if one.data == _TEXTS and one.statistics
-        }
-        own = {name: found[name] for name in self.ours if name in found}
-        others = {name: found[name] for name in TEXT_PEERS.values() if name in found}
-        published = {
-            one.source: (0.0, one.values["nDCG@5"])
-            for one in PUBLISHED
-            if one.data == _TEXTS and not one.method
-        }
-        groups = {"defrag": own, "other programs": others, "published": published}
-        series = []
-        for group, numbers in groups.items():
-            names = sorted(numbers, key=lambda name: -numbers[name][1])
-            x, y = ([numbers[name][place] for name in names] for place in (0, 1))
-            series.append(Series(group, x, y, names))
-        return series
-
-    def draw(self, folder: Path) -> str:
-        """Return an SVG for light and dark pages, that lists its numbers in ``<desc>``."""
-        series = self.points(folder)
-        slowest = max((x for one in series for x in one.x), default=1.0)
-        least, most = 60.0, 90.0
-        parts, y = [], 34
-        for colour, one in zip(("--s1", "--s7", "--quiet"), series, strict=True):
-            for name, seconds, gain in zip(one.notes, one.x, one.y, strict=True):
-                width = 190 * (gain - least) / (most - least)
-                shown = escape(f"defrag, {name}" if one.name == "defrag" else name)
-                parts += [
-                    f'<text x="262" y="{y + 12}" text-anchor="end">{shown}</text>',
-                    f'<rect x="270" y="{y}" width="{width:.1f}" height="16" fill="var({colour})"/>',
-                    f'<text x="{276 + width:.1f}" y="{y + 12}">{gain:.1f}</text>',
-                ]
-                if seconds:
-                    width = 190 * seconds / slowest
-                    bar = f'x="500" y="{y}" width="{width:.1f}" height="16"'
-                    parts += [
-                        f'<rect {bar} fill="var({colour})"/>',
-                        f'<text x="{506 + width:.1f}" y="{y + 12}">{seconds:,.0f} s</text>',
-                    ]
-                else:
-                    parts.append(f'<text x="500" y="{y + 12}" class="q">on a GPU</text>')
-                y += 22
-            y += 8
-        size = f'viewBox="0 0 760 {y}" width="760"'
-        style = (
-            f"<style>{_themes()} svg {{ font: 13px system-ui, sans-serif; }} "
-            "text { fill: var(--ink); } .q { fill: var(--quiet); }</style>"
+def draw_picture(folder: Path) -> str:
+    """Return bars as an SVG for light and dark pages, that lists its numbers in ``<desc>``."""
+    points = picture_points(folder)
+    slowest = max(seconds for seconds, _ in points.values())
+    parts, y = [], 34
+    for name, (seconds, gain) in points.items():
+        colour = "--s1" if name.startswith("defrag") else "--s7" if seconds else "--quiet"
+        gains, took = 190 * (gain - _LEAST) / (90.0 - _LEAST), 190 * seconds / slowest
+        said = f"{seconds:,.0f} s" if seconds else "on a GPU"
+        bar = f'y="{y - 12}" height="16" fill="var({colour})"'
+        parts.append(
+            f'<text x="262" y="{y}" text-anchor="end">{escape(name)}</text>'
+            f'<rect x="270" width="{gains:.1f}" {bar}/><text x="{276 + gains:.1f}" y="{y}">'
+            f'{gain:.1f}</text><rect x="500" width="{took:.1f}" {bar}/>'
+            f'<text x="{506 + took:.1f}" y="{y}">{said}</text>'
         )
-        return "\n".join([
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
-            "<title>nDCG@5 and training time on EURLEX57K</title>",
-            f"<desc>{json.dumps(points_of(series))}</desc>",
-            style,
-            f'<text x="270" y="18" class="q">nDCG@5 (bars from {least:.0f})</text>',
-            '<text x="500" y="18" class="q">training, CPU seconds of one thread</text>',
-            *parts, "</svg>\n",
-        ])  # fmt: skip
+        y += 22
+    css = files("defrag.lab").joinpath("page.css").read_text(encoding="utf-8")
+    style = "svg { font: 13px system-ui, sans-serif; } text { fill: var(--ink); }"
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {y}" width="760" role="img">',
+        "<title>nDCG@5 and training time on EURLEX57K</title>",
+        f"<desc>{json.dumps(points)}</desc>",
+        f"<style>{css.partition(chr(10) + '* {')[0]} {style}</style>",
+        f'<text x="270" y="14">nDCG@5, bars from {_LEAST:.0f}</text>',
+        '<text x="500" y="14">training, CPU seconds of one thread</text>',
+        *parts, "</svg>\n",
+    ])  # fmt: skip
 
 
-PICTURES = {
-    "texts": Bars(("default", "three trees", "DiSMEC")),
-    "reductions": Picture("reductions", _reductions()),
-}
-"""The pictures of the README and the manual by file name, without its suffix."""
+_LEAST = 60.0
+"""Where the bars of nDCG@5 begin."""
 
 
-def points_of(series: Sequence[Series]) -> dict[str, list[float]]:
-    """Return the coordinates of every point by the names of its series and itself."""
-    return {f"{one.name}: {name}": [x, y] for one in series
-            for name, x, y in zip(one.notes, one.x, one.y, strict=True)}  # fmt: skip
-
-
-def series_of_picture(svg: str) -> dict[str, list[float]]:
+def points_in_picture(svg: str) -> dict[str, list[float]]:
     """Return the numbers in the ``<desc>`` of a picture."""
     found = re.search(r"<desc>(.*?)</desc>", svg, re.DOTALL)
     if found is None:
         raise ValueError("the picture has no <desc>")
     numbers: dict[str, list[float]] = json.loads(found[1])
     return numbers
-
-
-def _themes() -> str:
-    """Return the colours of the page, light and dark."""
-    text = files("defrag.lab").joinpath("page.css").read_text(encoding="utf-8")
-    return text.partition("\n* {")[0]
