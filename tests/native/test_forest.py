@@ -123,6 +123,12 @@ def test_nodes_are_breadth_first_with_increasing_slots():
     assert (np.diff(forest.labels) > 0).all()
 
 
+def test_tree_of_few_points_is_one_leaf():
+    n_points = make_data(seed=0)[0].shape[0]
+    assert len(grown(max_leaf_size=n_points)[2].first_child) == len(KEYS)
+    assert len(grown(max_leaf_size=n_points - 1)[2].first_child) > len(KEYS)
+
+
 def test_leaf_keeps_its_best_labels():
     _, _, forest = grown(leaf_labels=2, max_leaf_size=6)
     _, _, whole = grown(max_leaf_size=6)

@@ -1,5 +1,7 @@
 """Paths from labels to the root, and the parts of their scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -119,6 +121,18 @@ def test_unmoved_margin_contributes_nothing():
     assert still.scores[0] == still.bases[0] == still.without[0, 0]
     assert still.contributions.shape == (2, 2)
     assert not still.contributions.any()
+
+
+def test_contributions_may_cancel():
+    tree = flat_tree([0, 1])
+    weights = replace(
+        zero_weights(tree, 0.5), feature_ptr=np.array([0, 2]), features=np.int32([0, 1]),
+        entry_ptr=np.arange(3), outputs=np.uint16([0, 0]), weights=np.float32([1, -1]),
+    )  # fmt: skip
+    found = take_apart(tree, weights, [0], np.ones(2, dtype=np.float32), RULES[0])
+    assert found.scores[0] == found.bases[0]
+    expected = found.scores[0] * 3 * 0.5**2 * np.sqrt(0.5)  # by the slope of the cubed hinge
+    np.testing.assert_allclose(found.contributions, [[expected, -expected]], rtol=1e-5)
 
 
 @pytest.mark.sanitize
