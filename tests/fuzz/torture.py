@@ -2,10 +2,10 @@
 
 Example: ``python -m tests.fuzz.torture --minutes 10 --jobs 2 --output build/torture.txt``.
 
-Scenarios advance together: a free job takes the one that is furthest from its volume, for a slice
-of time. Batches run in processes of their own, so that a crash or a hang is counted, with the
-number of its batch, and the next batch follows. The same seed gives the same batches; only if the
-time ends before all volumes are reached, how many there are depends on it.
+Each scenario has an equal share of the time that is left. Batches run in processes of their own, so
+that a crash or a hang is counted, with the number of its batch, and the next batch follows. The
+same seed gives the same batches; only if the time ends before all volumes are reached, how many
+there are depends on it.
 """
 
 import argparse
@@ -31,7 +31,6 @@ from typing import NamedTuple
 
 TABLE = "tests.fuzz.scenarios"
 HANG_SECONDS = 300.0
-SLICE_SECONDS = 60.0
 POLL_SECONDS = 1.0
 MOST_FAULTS = 20
 
@@ -103,75 +102,40 @@ class Outcome:
 
 
 class Torture:
-    """Scenarios that advance together."""
+    """Scenarios, each with an equal share of the time that is left when it begins."""
 
-    def __init__(self, jobs, seconds, slice_seconds=SLICE_SECONDS, say=lambda _line: None):
+    def __init__(self, jobs, seconds, say=lambda _line: None):
         self.outcomes = {job.name: Outcome() for job in jobs}
-        self._jobs = {job.name: job for job in jobs}
-        self._start = time.monotonic()
-        self._end = self._start + seconds
-        self._slice_seconds = slice_seconds
-        self._say = say
-        self._taken = set()
-        self._lock = threading.Lock()
+        self._jobs, self._say, self._n_waiting = jobs, say, len(jobs)
+        self._end = time.monotonic() + seconds
 
     def run(self, n_jobs):
         """Run batches in as many processes until the time is over or all volumes are reached."""
         with ThreadPoolExecutor(n_jobs) as pool:
-            working = [pool.submit(self._work) for _ in range(n_jobs)]
             try:
-                for one in working:
-                    one.result()
+                list(pool.map(lambda job: self._work(job, n_jobs), self._jobs))
             except KeyboardInterrupt:
-                self._end = self._start  # what was counted is reported
+                self._end = 0.0  # what was counted is reported
         return self.outcomes
 
-    def take(self):
-        """Return the scenario that is furthest from its volume and that no other job runs."""
-        with self._lock:
-            free = [
-                name for name in self._jobs if name not in self._taken and self._share(name) < 1
-            ]
-            if not free or self._left() <= 0:
-                return None
-            name = min(free, key=self._share)
-            self._taken.add(name)
-            return name
+    def _work(self, job, n_jobs):
+        found, start = self.outcomes[job.name], time.monotonic()
+        end = start + (self._end - start) / -(-self._n_waiting // n_jobs)
+        self._n_waiting -= 1
+        while self._has_time(end) and not _is_done(job, found):
+            self._run_child(job, found, end)
+        found.seconds = time.monotonic() - start
+        self._say(f"{job.name:22} {found.n_inputs:9,} of {job.scenario.volume:9,} in "
+                  f"{found.seconds:5.0f} s, {found.n_faults} faults")  # fmt: skip
 
-    def give_back(self, name):
-        """Let others take a scenario."""
-        with self._lock:
-            self._taken.remove(name)
+    def _has_time(self, end):
+        return time.monotonic() < min(end, self._end)
 
-    def _share(self, name):
-        found = self.outcomes[name]
-        if found.n_faults >= MOST_FAULTS:
-            return 1.0
-        return min(1.0, found.n_inputs / self._jobs[name].scenario.volume)
-
-    def _left(self):
-        return self._end - time.monotonic()
-
-    def _work(self):
-        while (name := self.take()) is not None:
-            start = time.monotonic()
-            end = min(start + self._slice_seconds, self._end)
-            self._run_child(name, end)
-            while time.monotonic() < end and self._share(name) < 1:
-                self._run_child(name, end)
-            found = self.outcomes[name]
-            found.seconds += time.monotonic() - start
-            self._say(f"{(time.monotonic() - self._start) / 60:5.1f} min  {name:22} "
-                      f"{found.n_inputs:9,} of {self._jobs[name].scenario.volume:9,}, "
-                      f"{found.n_faults} faults")  # fmt: skip
-            self.give_back(name)
-
-    def _run_child(self, name, end):
+    def _run_child(self, job, found, end):
         """Run batches in one process until one fails, or ends after this time."""
-        job, found = self._jobs[name], self.outcomes[name]
         heard, begun = time.monotonic(), found.next_batch
         with _Child(job, begun) as child:
-            while self._left() > 0:
+            while self._has_time(end):
                 try:
                     line = child.lines.get(timeout=min(POLL_SECONDS, job.hang_seconds))
                 except queue.Empty:
@@ -193,12 +157,17 @@ class Torture:
                 if "inputs" in said:
                     found.next_batch = begun + 1
                     found.count(said)
-                    if heard >= end or self._share(name) >= 1:
+                    if _is_done(job, found):
                         return
             else:
                 return
         found.next_batch = begun + 1
-        found.faults.append(f"{name}, batch {begun}: {fault}")
+        found.faults.append(f"{job.name}, batch {begun}: {fault}")
+
+
+def _is_done(job, found):
+    """Return whether the volume is reached, or so much went wrong that it would for ever."""
+    return found.n_inputs >= job.scenario.volume or found.n_faults >= MOST_FAULTS
 
 
 class _Child:
