@@ -298,15 +298,19 @@ def test_memory_of_unfinished_bodies_is_bounded(model, warm_python):
 def test_memory_of_unread_answers_is_bounded(tmp_path, warm_python):
     long = [letter * 500_000 for letter in "ffss"]
     model = save_model(tmp_path / "model.safetensors", long)
-    ask = request_bytes({"texts": ["large files quick sorting"] * 32, "k": 2})  # answers of 32 MB
+    texts = {"texts": ["large files quick sorting"] * 32, "k": 2}  # answers of 32 MB
+    ask = request_bytes(texts, headers=b"connection: close\r\n")
     with running(model, "--timeout", 600, python=warm_python) as server:
         before = resident(server.workers()[0])
-        with contextlib.ExitStack() as clients:
-            for _ in range(20):
-                clients.enter_context(server.connect()).sendall(ask)
+        with contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(server.connect()) for _ in range(20)]
+            for number, client in enumerate(clients, 1):
+                client.sendall(ask)
+                wait_until(lambda number=number: answered(server) >= number)
             assert server.best("large files") == long[0]
-            wait_until(lambda: answered(server) >= 21)
             assert resident(server.workers()[0]) - before < 450_000_000
+            sizes = [len(last_answer(client, b"")) for client in (clients[0], clients[-1])]
+            assert sizes[0] < 30_000_000 < sizes[1]  # who has been reading longest is cut off
 
 
 @pytest.mark.slow

@@ -58,6 +58,21 @@ def test_changed_file_is_loaded_and_old_connections_are_answered(path, running):
         wait_until(lambda: server.counter("workers") == 2)
 
 
+def test_file_counts_as_changed_once_it_stays_as_it_is(path, monkeypatch):
+    supervisor = pytest.importorskip("defrag.serving.supervisor")
+    settings = pytest.importorskip("defrag.serving.settings")
+    monkeypatch.setattr(supervisor, "_raise_file_limit", lambda: 1000)
+    server = supervisor.Supervisor(settings.Settings({"model": str(path)}), announce=print)
+    looks = [server._files_changed()]
+    for content in (b"some", b"more", b"all of it"):
+        path.write_bytes(content)
+        looks.append(server._files_changed())
+    assert looks == [False] * 4
+    assert server._files_changed()
+    path.unlink()
+    assert [server._files_changed() for _ in range(2)] == [False, False]
+
+
 def test_broken_file_is_reported_and_old_model_kept(path, running):
     with running(path, *FAST) as server:
         content = path.read_bytes()
