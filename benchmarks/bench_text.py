@@ -4,10 +4,9 @@ Rows: TextVectorizer against TfidfVectorizer of scikit-learn and the vectoriser 
 installed in an environment of its own in build/, on the training texts of debian-deps, one thread:
 seconds of CPU, the ratio, MB of text per second, microseconds for one text, and the peak of memory
 above the texts in units of the matrix. Labels: from a jsonl file to a saved model and the names of
-one text. Features: words, pairs and character n-grams on held-out training texts of debian-deps and
-on the validation texts of makupalat.
+one text.
 
-    python benchmarks/bench_text.py [rows] [labels] [features]
+    python benchmarks/bench_text.py [rows] [labels]
 """
 
 import argparse
@@ -31,7 +30,6 @@ from peers_environment import PEERS_VENV, peers_python
 
 DATA = Path(os.environ["DEFRAG_DATA"])
 DEBIAN = DATA / "debian-deps" / "train.raw.jsonl.xz"
-MAKUPALAT = DATA / "makupalat"
 
 SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "words": ({}, {"ngram_range": (1, 1)}),
@@ -149,54 +147,13 @@ def labels() -> None:
                   f"one text {1e6 * np.median(times[5:]):.0f} us", flush=True)  # fmt: skip
 
 
-def makupalat(part: str) -> tuple[list[str], list[list[str]]]:
-    """Read a part of makupalat: text, tab, labels in angle brackets."""
-    with lzma.open(MAKUPALAT / f"makupalat-{part}.tsv.xz", "rt", encoding="utf-8") as file:
-        lines = [line.rstrip("\n").rpartition("\t") for line in file]
-    return [text for text, _, _ in lines], [given.split() for _, _, given in lines]
-
-
-def features() -> None:
-    """Compare features on texts that are no test texts."""
-    texts, names = read_texts(DEBIAN)
-    order = np.random.default_rng(0).permutation(len(texts))
-    parts = [([texts[i] for i in some], [names[i] for i in some])
-             for some in (order[6000:], order[:6000])]  # fmt: skip
-    corpora = {"debian-deps": parts, "makupalat": [makupalat("train"), makupalat("validate")]}
-    for corpus, (train, held_out) in corpora.items():
-        for options in FEATURES:
-            for base in (LabelTree(), LabelTree(3), Focused(LabelTree(3))):
-                model = TextClassifier(base, TextVectorizer(**options), random_state=0)
-                seconds, _ = cpu_seconds(model.fit, *train)
-                ranked, _ = model.predict_topk(held_out[0], k=5)
-                print(json.dumps([corpus, options, repr(base), round(seconds, 1),
-                                  *precisions(ranked, held_out[1])]), flush=True)  # fmt: skip
-
-
-FEATURES: list[dict[str, Any]] = [
-    {},
-    {"ngrams": 2},
-    {"ngrams": 2, "min_df": 5},
-    {"characters": 4},
-    {"characters": (3, 5)},
-]
-
-
-def precisions(ranked: Any, truth: list[list[str]]) -> list[float]:
-    """Return P@1, P@3 and P@5 in percent."""
-    hits = np.array(
-        [[name in given for name in row] for row, given in zip(ranked, truth, strict=True)]
-    )
-    return [round(100 * float(hits[:, :k].mean()), 1) for k in (1, 3, 5)]
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", default=["rows", "labels", "features"])
+    parser.add_argument("parts", nargs="*", default=["rows", "labels"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--peak-of")
     given = parser.parse_args()
     if given.peak_of:
         print_peak(given.peak_of)
     for part in [] if given.peak_of else given.parts:
-        {"rows": lambda: rows(given.repeats), "labels": labels, "features": features}[part]()
+        {"rows": lambda: rows(given.repeats), "labels": labels}[part]()
