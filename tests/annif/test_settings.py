@@ -26,7 +26,7 @@ def test_settings_reach_their_parts():
 
 def test_defaults_equal_defrag_train():
     model = build_classifier({}, n_jobs=1)
-    assert model.base.get_params()["base__n_trees"] == 1
+    assert model.base is None
     assert (model.vectorizer, model.features) == (None, "auto")
     assert model.random_state == 0
 

@@ -158,6 +158,15 @@ def model(trained: TextClassifier) -> TextClassifier:
     return copy.copy(trained)
 
 
+def test_default_has_three_trees_if_names_rank(model):
+    again = TextClassifier(random_state=0, features="words")
+    few = again.fit(TEXTS[:600], LABELS[:600], thesaurus=THESAURUS)
+    assert (model.base_.base_.n_trees, few.base_.base_.n_trees) == (3, 1)
+    plain = TextClassifier(random_state=0).fit(TEXTS[:600], LABELS[:600])
+    kept = TextClassifier(random_state=0).fit(TEXTS, LABELS, shape=plain, thesaurus=THESAURUS)
+    assert kept.base_.base_.n_trees == 1
+
+
 def test_unseen_labels_are_found_by_their_names(model):
     assert model.naming_.use == "added"
     names, scores = model.predict_topk(["kind599 thing599 and noise3", "kind599 noise3"], k=3)

@@ -54,9 +54,11 @@ def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassif
         if "n_trees" in own:
             of_classifier.setdefault("n_trees", _OF_JOINING["n_trees"])
     of_classifier.pop("random_state", None)
-    base: Classifier = checked(kind(**of_classifier))
-    if _value(settings.get("focus", "true")):
-        base = Focused(base)
+    base: Classifier | None = None
+    if of_classifier or not {"classifier", "focus"}.isdisjoint(settings):
+        base = checked(kind(**of_classifier))
+        if _value(settings.get("focus", "true")):
+            base = Focused(base)
     # Without settings of texts, the trial decides.
     vectorizer = checked(default_vectorizer(**of_texts)) if of_texts else None
     seed = _value(settings.get("random_state", "0"))

@@ -192,6 +192,7 @@ def train(
         of_texts_only = {flag_name(name): of_texts[name] for name in of_texts}
         refuse_flags("without texts", {**of_texts_only, **named, "--answers": answers})
     run: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
+    chosen = bool(parameters) or parts != Parts()
     estimator = build_classifier(parts, parts.used(corpus), parameters, run)
     stored: dict[str, list[str]] = {}
     X: Any
@@ -199,7 +200,8 @@ def train(
     held: Any = None
     if corpus is not None:
         refuse_flags("on texts", {"--vocabulary": vocabulary})
-        estimator = _for_texts(estimator, of_texts, answers, run)
+        base = estimator if chosen or thesaurus is None else None
+        estimator = _for_texts(base, of_texts, answers, run)
         held = _validation(validation, reading, label_names)
         X, Y = reading.texts(data, corpus, labels, label_names, required=True)
     else:

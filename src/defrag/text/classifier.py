@@ -63,7 +63,7 @@ from defrag.text.answers import (
     n_points_of,
 )
 from defrag.text.naming import LabelNames, Naming, Points, learn_naming
-from defrag.text.ranker import N_RANKED, rank_with
+from defrag.text.ranker import LEAST_TEXTS, N_RANKED, rank_with
 from defrag.text.vectorizer import TextVectorizer
 from defrag.thesaurus import Match, Thesaurus
 
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
 _K_RULE = Int(1)
 _THRESHOLD_RULE = Float(0.0, 1.0)
 _DEFAULT_THRESHOLD = 0.5
+_TREES_WITH_NAMES = 3
 
 
 def default_base() -> Classifier:
@@ -282,6 +283,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             names for the model to show, and labels that the texts do not have yet. From 2,500
             texts on, names that are found in a text rank its labels, and find those without
             training texts, if that is better on texts that are held out; ``naming_.use`` says.
+            The default ``base`` then has three trees.
         validation : pair of texts and labels, optional
             Other texts and their labels, on which answers are chosen.
 
@@ -312,9 +314,11 @@ class TextClassifier(ClassifierMixin, Estimator):
         previous = None if shape is None else previous_model(shape, TextClassifier)
         self._check_parameters()
         seed = check_seed(self.random_state)
-        blank = self._unfitted_base(seed)
         require_labels(self, labels)
         checked = check_texts(texts)
+        keeps_shape = previous is not None and previous.thesaurus_ is None
+        ranks = named is not None and len(checked) >= LEAST_TEXTS and not keeps_shape
+        blank = self._unfitted_base(seed, names_rank=ranks)
         known = check_text_labels(labels, len(checked))
         weights = check_sample_weight(blank, sample_weight, len(checked))
         if self.class_weight is not None:
@@ -344,14 +348,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         names = None
         if named is not None and known.classes is not None:
             names = LabelNames(with_names_only(known.classes, named), named)
-
-            def rank(some: Points, held: Csr) -> tuple[Ids, Floats]:
-                base: Classifier = clone(blank)._fit_canonical(some[0], some[1], None, some[2])
-                return base._rank(held, min(N_RANKED, Y.shape[1]), exhaustive=False)
-
-            threads = _native.n_threads(self.n_jobs)
-            learnt = learn_naming(names, checked, plain, rank, self._rows, n_threads=threads)
-            self.naming_, points = learnt
+            points = self._with_naming(names, blank, checked, plain)
         self.base_ = blank._fit_canonical(points[0], points[1], shapes, points[2])
         if shapes is not None:
             shapes.check_all_taken()
@@ -359,6 +356,20 @@ class TextClassifier(ClassifierMixin, Estimator):
         self.answers_, self.answering_ = self._learn_answers(blank, checked, plain, validation)
         if self.calibration is not None:
             self.base_.calibration_ = held_out_calibration(self.calibration, blank, plain, seed)
+
+    def _with_naming(
+        self, names: LabelNames, blank: Classifier, texts: list[str], points: Points
+    ) -> Points:
+        """Learn what names in the texts mean; return the points to train on."""
+
+        def rank(some: Points, held: Csr) -> tuple[Ids, Floats]:
+            base: Classifier = clone(blank)._fit_canonical(some[0], some[1], None, some[2])
+            return base._rank(held, min(N_RANKED, some[1].shape[1]), exhaustive=False)
+
+        threads = _native.n_threads(self.n_jobs)
+        learnt = learn_naming(names, texts, points, rank, self._rows, n_threads=threads)
+        self.naming_, points = learnt
+        return points
 
     def _learn_answers(
         self,
@@ -451,11 +462,13 @@ class TextClassifier(ClassifierMixin, Estimator):
     def _default_parts(self) -> dict[str, Callable[[], Any]]:
         return {"base": default_base, "vectorizer": default_vectorizer}
 
-    def _unfitted_base(self, seed: int) -> Classifier:
+    def _unfitted_base(self, seed: int, *, names_rank: bool = False) -> Classifier:
         """Return an unfitted copy of the base with this seed and the threads of this model."""
         base = default_base() if self.base is None else self.base
         check_part(self, "base", base, Classifier)
         blank: Classifier = clone(base).set_params(random_state=seed, n_jobs=self.n_jobs)
+        if names_rank and self.base is None:
+            blank.set_params(base__n_trees=_TREES_WITH_NAMES)
         return blank
 
     def _unfitted_vectorizer(
