@@ -85,6 +85,7 @@ MARKED = st.text(
 )
 
 
+@settings(deadline=None)
 @given(MARKED)
 def test_normal_form_by_clusters(text):
     normal, places = normalise_with_places(text)
