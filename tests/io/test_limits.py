@@ -167,7 +167,7 @@ def test_requested_columns_are_given(tmp_path):
     with pytest.raises(FormatError, match=f"a.npz: {HUGE} labels, but only 1 entries"):
         read_npz(tmp_path / "a.npz")
     assert read_data(tmp_path / "a.npz", n_labels=HUGE)[1].shape == (1, HUGE)
-    # A head of the largest public data set is read without a word.
+    # A head of the largest public data set is read without a warning.
     path.write_text("1 337067 2812281\n0 1:1\n")
     assert read_data(path)[1].shape == (1, 2812281)
 

@@ -1,4 +1,4 @@
-"""BCLS: balanced clustering with least squares (Liu, Han, Nie and Li, 2017)."""
+"""BCLS: balanced clustering with least squares (Liu et al., 2017), of Table 1 of the paper."""
 
 from __future__ import annotations
 

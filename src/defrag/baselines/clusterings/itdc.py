@@ -1,4 +1,4 @@
-"""ITDC: divisive information-theoretic clustering (Dhillon, Mallela and Kumar, 2003)."""
+"""ITDC: divisive information-theoretic clustering (Dhillon et al., 2003), of Table 1."""
 
 from __future__ import annotations
 

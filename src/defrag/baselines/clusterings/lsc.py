@@ -1,4 +1,4 @@
-"""LSC: landmark-based spectral clustering (Chen and Cai, 2011)."""
+"""LSC: landmark-based spectral clustering (Chen and Cai, 2011), of Table 1 of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SCBC: scalable clustering with balancing constraints (Banerjee and Ghosh, 2006)."""
+"""SCBC: scalable clustering with balancing constraints (Banerjee and Ghosh, 2006), of Table 1."""
 
 from __future__ import annotations
 
