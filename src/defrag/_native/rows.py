@@ -13,27 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _core
-from defrag._core import co_occurrence, flat_search
 from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
 if TYPE_CHECKING:
     from defrag._core import KernelRows
-
-__all__ = [
-    "FlatSolution",
-    "FlatWeights",
-    "GroupLayout",
-    "ProxmlSolution",
-    "RowPanels",
-    "as_matrix",
-    "co_occurrence",
-    "csr_from_parts",
-    "flat_search",
-    "n_threads",
-    "nearest_rows",
-    "solve_blocks",
-    "train_proxml",
-]
 
 # --- Conversion to scipy matrices.
 
