@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <new>
 
 #include "core/agglomeration/tree.hpp"
 #include "core/base/arrays.hpp"
@@ -62,4 +63,10 @@ TEST_CASE("the order of company keeps copies together and puts zero rows last") 
     for (std::int64_t block = 0; block < 15; block += 5) {
         for (std::int64_t i = 1; i < 5; ++i) CHECK(order[block + i] % 4 == order[block] % 4);
     }
+}
+
+TEST_CASE("sizes that no memory can hold are failed allocations") {
+    CHECK_THROWS_AS(Vector<float>(-1), std::bad_alloc);
+    CHECK_THROWS_AS(Vector<float>(std::int64_t{1} << 62), std::bad_alloc);
+    CHECK_THROWS_AS(checked_product(std::int64_t{1} << 40, std::int64_t{1} << 40), std::bad_alloc);
 }
