@@ -26,7 +26,7 @@ def redundant(seed, n_items, n_coords, density=0.3):
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 10**6),
-    n_items=st.integers(1, 60),
+    n_items=st.integers(1, 200),
     n_coords=st.integers(1, 40),
     min_cosine=st.sampled_from([0.3, 0.7, 0.95]),
 )

@@ -1,10 +1,13 @@
 """Slow twin of the kernel that groups features with nearly equal columns."""
 
+from collections import Counter
+from itertools import chain
+
 import numpy as np
 
 from tests.oracles.forests import MASK, stream
 
-SAMPLES, TRIED = 8, 4
+SAMPLES, LATEST, TRIED, LIKELY = 5, 64, 4, 4
 
 
 def tight_leaders(items, order, min_cosine, seed):
@@ -18,9 +21,10 @@ def tight_leaders(items, order, min_cosine, seed):
     samples = [set(column[:SAMPLES]) for column in columns]
     leaders, leader_of = [], np.arange(len(items))
     for item in order:
-        shared = {one: len(samples[item] & samples[one]) for one in leaders}
+        known = [[one for one in leaders if s in samples[one]] for s in samples[item]]
+        shared = Counter(chain.from_iterable(some[-LATEST:] for some in known))
         near = sorted(
-            (one for one in leaders if shared[one]),
+            (one for one in shared if len(samples[item]) <= LIKELY * shared[one]),
             key=lambda one: (-shared[one], abs(len(columns[item]) - len(columns[one])), one),
         )
         alike = (one for one in near[:TRIED] if items[item] @ items[one] >= min_cosine)

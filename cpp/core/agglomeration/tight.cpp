@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <tuple>
+#include <utility>
 
 #include "core/base/random.hpp"
 
@@ -10,9 +13,12 @@ namespace defrag {
 
 namespace {
 
-constexpr std::size_t kSamples = 8;
+constexpr std::size_t kSamples = 5;
+constexpr std::int64_t kLatest = 64;  // leaders of a sample, which are about as strong
 constexpr std::int64_t kTried = 4;
+constexpr std::size_t kLikely = 4;  // one of so many samples must be shared
 constexpr std::int64_t kItemsPerBlock = 256;
+constexpr double kRounding = 1e-5;
 
 /// The coordinates of an item that come first in a random order.
 struct Samples {
@@ -45,23 +51,30 @@ Samples sample(const CsrView& items, std::int64_t row, const Vector<std::int32_t
     return found;
 }
 
-/// Returns the product of two rows; the longer one is searched for the entries of the shorter.
-double product(const CsrView& items, std::int64_t a, std::int64_t b) {
+/// Returns whether two unit rows have at least a cosine; the longer one is searched for the entries
+/// of the shorter, until what is left of that is too little.
+bool are_alike(const CsrView& items, std::int64_t a, std::int64_t b, double min_cosine) {
     if (items.end(a) - items.begin(a) > items.end(b) - items.begin(b)) std::swap(a, b);
     double sum = 0.0;
+    double rest = 1.0 + kRounding;  // squared length of the entries that are left
     const std::int32_t* at = items.indices + items.begin(b);
     const std::int32_t* const last = items.indices + items.end(b);
     for (std::int64_t p = items.begin(a); p < items.end(a) && at < last; ++p) {
         const std::int32_t wanted = items.indices[p];
-        std::int64_t step = 1;
-        while (step < last - at && at[step] < wanted) step *= 2;
-        at = std::lower_bound(at + step / 2, std::min(at + step + 1, last), wanted);
-        if (at < last && *at == wanted) {
-            sum += static_cast<double>(items.data[p]) *
-                   static_cast<double>(items.data[at - items.indices]);
+        if (*at < wanted && ++at < last && *at < wanted) {
+            std::int64_t step = 1;
+            while (step < last - at && at[step] < wanted) step *= 2;
+            at = std::lower_bound(at + step / 2 + 1, std::min(at + step, last), wanted);
         }
+        const auto value = static_cast<double>(items.data[p]);
+        rest -= value * value;
+        if (at < last && *at == wanted) {
+            sum += value * static_cast<double>(items.data[at - items.indices]);
+        }
+        const double missing = min_cosine - sum;
+        if (missing > 0.0 && rest < missing * missing) return false;
     }
-    return sum;
+    return sum >= min_cosine;
 }
 
 /// Leaders so far, by the coordinates that are their samples.
@@ -75,22 +88,26 @@ class Leaders {
         const Samples& own = samples_[item];
         found_.clear();
         for (std::size_t s = 0; s < own.size; ++s) {
-            for (const std::int32_t leader : with_[own.coordinate[s]]) {
-                if (shared_[leader]++ == 0) found_.push_back(leader);
+            const Vector<std::int32_t>& known = with_[own.coordinate[s]];
+            for (std::int64_t i = std::max(known.size() - kLatest, std::int64_t{0});
+                 i < known.size(); ++i) {
+                if (shared_[known[i]]++ == 0) found_.push_back(known[i]);
             }
         }
-        // Leaders were found in the order in which they became leaders, by sample.
-        const auto n_tried = std::min(found_.size(), kTried);
-        std::partial_sort(found_.begin(), found_.begin() + n_tried, found_.end(),
-                          [&](std::int32_t a, std::int32_t b) {
-                              return shared_[a] != shared_[b] ? shared_[a] > shared_[b]
-                                                              : rank(item, a) < rank(item, b);
-                          });
+        likely_.clear();
+        for (const std::int32_t leader : found_) {
+            const std::size_t n_shared = std::exchange(shared_[leader], std::uint8_t{0});
+            if (kLikely * n_shared < own.size) continue;
+            const std::int64_t longer = length(leader) - length(item);
+            likely_.push_back({-static_cast<int>(n_shared), std::abs(longer), leader});
+        }
+        const auto n_tried = std::min(likely_.size(), kTried);
+        std::partial_sort(likely_.begin(), likely_.begin() + n_tried, likely_.end());
         std::int32_t chosen = item;
         for (std::int64_t i = 0; i < n_tried && chosen == item; ++i) {
-            if (product(items_, item, found_[i]) >= min_cosine) chosen = found_[i];
+            const std::int32_t leader = std::get<2>(likely_[i]);
+            if (are_alike(items_, item, leader, min_cosine)) chosen = leader;
         }
-        for (const std::int32_t leader : found_) shared_[leader] = 0;
         if (chosen == item) {
             for (std::size_t s = 0; s < own.size; ++s) with_[own.coordinate[s]].push_back(item);
         }
@@ -98,17 +115,15 @@ class Leaders {
     }
 
  private:
-    /// Of leaders that share as many samples, the one with the most similar length comes first.
-    std::pair<std::int64_t, std::int32_t> rank(std::int32_t item, std::int32_t leader) const {
-        const auto length = [&](std::int32_t i) { return items_.end(i) - items_.begin(i); };
-        return {std::abs(length(item) - length(leader)), leader};
-    }
+    std::int64_t length(std::int32_t item) const { return items_.end(item) - items_.begin(item); }
 
     const CsrView& items_;
     const Vector<Samples>& samples_;
     Vector<Vector<std::int32_t>> with_;  // the leaders that have a coordinate as a sample
-    Vector<std::int32_t> shared_;        // samples that a leader shares with the item at hand
+    Vector<std::uint8_t> shared_;        // samples that a leader shares with the item at hand
     Vector<std::int32_t> found_;
+    // Leaders to compare with: those with the most shared samples, then the most similar length.
+    Vector<std::tuple<int, std::int64_t, std::int32_t>> likely_;
 };
 
 }  // namespace

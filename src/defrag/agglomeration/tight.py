@@ -14,7 +14,6 @@ from defrag import _native
 from defrag._parameters import Float, fitted, param
 from defrag.agglomeration._clustering import FeatureClustering
 from defrag.persistence.fields import Number, State
-from defrag.trees import FeatureVectors
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, LabelsLike
@@ -45,7 +44,7 @@ class Tight(FeatureClustering):
     min_cosine: float = param(
         Float(0.0, 1.0, open_low=True),
         "Least cosine of the column of a feature with that of the strongest of its group.",
-        default=0.7,
+        default=0.8,
         kw_only=False,
     )
     scale: str | None = param(default="energy")
@@ -56,10 +55,14 @@ class Tight(FeatureClustering):
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:  # noqa: ARG002 - of clusterings
         threads = _native.n_threads(self.n_jobs)
-        vectors = FeatureVectors(
-            X, sample_points=1.0, volume="l1", row_norm=None, n_threads=threads
+        columns = _native.feature_rows(
+            X,
+            coordinate=np.arange(X.shape[0], dtype=np.int32),
+            n_coords=X.shape[0],
+            wanted=np.ones(X.shape[1], dtype=np.bool_),
+            n_threads=threads,
         )
-        items = _native.scale_rows(vectors.by_points(), n_threads=threads)
+        items = _native.scale_rows(columns, n_threads=threads)
         _, energy = _native.column_statistics(X, n_threads=threads)
         order = np.argsort(-energy, kind="stable").astype(np.int32)
         leaders = _native.tight_leaders(
