@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
+from bisect import bisect_left
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -257,7 +258,7 @@ class Thesaurus:
 
     def number(self, concept: str) -> int:
         """Return the number of a concept, -1 if it is unknown."""
-        place = self._place(concept)
+        place = bisect_left(self.ids, concept)
         return place if place < len(self) and self.ids[place] == concept else -1
 
     def numbers(self, concepts: Iterable[str]) -> NDArray[np.int32]:
@@ -395,17 +396,6 @@ class Thesaurus:
             yield ids[owner], "withdrawn", "", ""
         for owner in np.flatnonzero(self.replaced_by >= 0).tolist():
             yield ids[owner], "replaced_by", ids[self.replaced_by[owner]], ""
-
-    def _place(self, concept: str) -> int:
-        """Return the number of ids that come before a string."""
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self.ids[middle] < concept:
-                low = middle + 1
-            else:
-                high = middle
-        return low
 
     def name(self, concept: str, language: str | None = None) -> str:
         """Return the name of a concept in a language.

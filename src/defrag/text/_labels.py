@@ -135,16 +135,7 @@ def redirect(
 class LabelTable:
     """The labels of a model: those with training points, then those that only have a name.
 
-    Parameters
-    ----------
-    trained : ndarray
-        The labels with training points.
-    thesaurus : Thesaurus, optional
-        What labels are called.
-    naming : Naming, optional
-        What names in texts mean.
-    names : LabelNames, optional
-        The names whose counts ``naming`` has; default: those of the thesaurus.
+    ``names`` are those whose counts ``naming`` has, if they are not those of the thesaurus.
     """
 
     def __init__(
@@ -161,12 +152,10 @@ class LabelTable:
         self.evidence: NameEvidence | None = None
         if thesaurus is None:
             return
-        if names is not None and names.thesaurus is thesaurus:
-            self.names = names
-        else:
-            self.names = LabelNames(self.classes, thesaurus)
-        if naming is not None:
-            if names is not None and names is not self.names:
+        same = names is not None and names.thesaurus is thesaurus
+        self.names = names if same else LabelNames(self.classes, thesaurus)
+        if naming is not None and self.names is not None:
+            if names is not None and not same:
                 naming = self.naming = naming.follow(names, self.names)
             naming.check_fits(self.names, len(trained))
             self.evidence = NameEvidence(self.names, naming)

@@ -283,20 +283,8 @@ def learn_naming(
     The ranker is that which is best on held-out texts. Names are points, too, if the classifier is
     better on these with them.
 
-    Parameters
-    ----------
-    names : LabelNames
-        The names.
-    texts : list of str
-        The training texts.
-    points : tuple
-        Their rows, labels and weights.
-    rank : callable
-        Trains the classifier on points and returns its ranking of rows, of ``N_RANKED`` labels.
-    rows_of : callable
-        Returns texts as rows.
-    n_threads : int
-        Number of threads.
+    - ``rank``: trains the classifier on points, returns its ranking of rows, ``N_RANKED`` labels.
+    - ``rows_of``: returns texts as rows.
     """
     X, Y, weights = points
     names_help = False
