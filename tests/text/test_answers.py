@@ -190,8 +190,12 @@ def test_given_texts_choose_the_answers():
     wanted, said = learn_answers(ids, scores, truth, counts, aim="micro-f1", least_precision=None)
     assert (model.answers_.cut, model.answering_) == (wanted.cut, said)
     np.testing.assert_array_equal(model.answers_.points, counts)
-    few = TextClassifier(features="words", random_state=0).fit(*corpus(200), validation=other)
-    assert few.answers_ is not None
+    few = TextClassifier(features="words", random_state=0)
+    assert few.fit(*corpus(200), validation=other).answers_ is not None
+    few.fit(*corpus(200), validation=(["unheard-of"] * 2, [["topic 1"]] * 2))
+    assert few.answers_ is None
+    assert few.answering_ == "scores above 0.5: no held-out text has a known word"
+    assert few.predict(["t1w1 t1w2", "unheard-of"])[1] == []
 
 
 def test_few_texts_teach_nothing():

@@ -230,7 +230,7 @@ def answers_without(
         labels, scores = rank_with(table.ranker, evidence, others, labels, scores, **threads)
     counts = scale * np.bincount(Y[kept].indices, minlength=Y.shape[1])
     found, said = learn_answers(labels, scores, Y[held], counts, **aims)
-    return replace(found, points=n_points_of(Y)), said
+    return None if found is None else replace(found, points=n_points_of(Y)), said
 
 
 def held_out_calibration(share: float, blank: Classifier, points: Points, seed: int) -> Calibration:
@@ -290,7 +290,7 @@ def learn_answers(
     *,
     aim: str,
     least_precision: float | None,
-) -> tuple[Answers, str]:
+) -> tuple[Answers | None, str]:
     """Return what answers are, and how good they are, in words.
 
     Parameters
@@ -307,6 +307,8 @@ def learn_answers(
         Share of the best labels that must be right.
     """
     known = labels >= 0
+    if not known.any():
+        return None, "scores above 0.5: no held-out text has a known word"
     rows, places = np.nonzero(known)
     hits = hits_of(labels, Y)
     n_points = np.append(points, 0)[np.minimum(labels[known], len(points))]
