@@ -9,8 +9,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/focusing/focusing.hpp"
-
 namespace defrag {
 
 Vector<float> feature_importance(const Context& context, const CsrView& X, const CsrView& Y,
