@@ -1,13 +1,10 @@
 import os
 import shutil
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-from tests.helpers.warm_python import warm_program
 
 ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("DEFRAG_DATA", str(ROOT.parent / "shared" / "data"))
@@ -58,22 +55,6 @@ def _answer_signals():
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-
-
-@pytest.fixture(scope="session")
-def warm_python():
-    """Return what replaces ``sys.executable`` where the start of Python is not what is tested."""
-    if not hasattr(os, "pidfd_open"):
-        yield sys.executable
-        return
-    with warm_program() as program:
-        yield program
-
-
-@pytest.fixture
-def warm_runs(monkeypatch, warm_python):
-    """Let processes that the package starts of itself begin with their imports done."""
-    monkeypatch.setattr(sys, "executable", warm_python)
 
 
 @pytest.fixture(scope="module")

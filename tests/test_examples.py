@@ -71,7 +71,7 @@ def test_example_runs(name, capsys, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDS)
-def test_example_names_the_package_that_is_missing(name, warm_python):
+def test_example_names_the_package_that_is_missing(name):
     # An entry of None stands for a package that is not installed.
     absent = (
         "import runpy, sys\n"
@@ -82,7 +82,7 @@ def test_example_names_the_package_that_is_missing(name, warm_python):
         f"runpy.run_path({str(EXAMPLES / f'{name}.py')!r}, run_name='__main__')\n"
     )
     result = subprocess.run(
-        [warm_python, "-c", absent], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", absent], capture_output=True, text=True, timeout=300, check=False
     )
     assert result.returncode == 1
     assert result.stderr.count("\n") == 1

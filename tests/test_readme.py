@@ -23,11 +23,11 @@ def commands_of(page):
 
 
 @pytest.fixture
-def commands_folder(tmp_path, warm_python):
+def commands_folder(tmp_path):
     """Return a folder with a command ``defrag`` whose imports are done."""
     path = tmp_path / "bin" / "defrag"
     path.parent.mkdir()
-    path.write_text(f'#!/bin/sh\nexec {warm_python} -m defrag "$@"\n', encoding="utf-8")
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} -m defrag "$@"\n', encoding="utf-8")
     path.chmod(0o755)
     return path.parent
 

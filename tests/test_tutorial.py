@@ -4,6 +4,7 @@ import doctest
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_page_trains_evaluates_and_explains():
 
 
 @pytest.mark.slow
-def test_every_block_of_page_runs(warm_python):
+def test_every_block_of_page_runs():
     names, outputs = {}, {}
     environment = os.environ | {"COLUMNS": "100"}
     for kind, block in blocks():
@@ -44,7 +45,7 @@ def test_every_block_of_page_runs(warm_python):
             continue
         for line in commands(block):
             run = subprocess.run(
-                [warm_python, "-m", "defrag", *line.split()],
+                [sys.executable, "-m", "defrag", *line.split()],
                 cwd=names["folder"], env=environment, capture_output=True, text=True,
                 timeout=600, check=False,
             )  # fmt: skip

@@ -32,23 +32,23 @@ def folder():
     return part.globs["folder"]
 
 
-def words(command, python=sys.executable):
-    """Return a command line of the page with the ``defrag`` of a Python."""
+def words(command):
+    """Return a command line of the page with the ``defrag`` of this Python."""
     program, *arguments = shlex.split(command)
     assert program == "defrag"
-    return [python, "-m", "defrag", *arguments]
+    return [sys.executable, "-m", "defrag", *arguments]
 
 
 @pytest.fixture(scope="module")
-def served(folder, warm_python):
+def served(folder):
     """Run the other commands; return what ``suggest`` prints and the address of the server."""
     install, train, suggest, serve = COMMANDS
     assert install == "pip install 'defrag[serve]'"
     environment = os.environ | {"COLUMNS": "100"}
     run = {"cwd": folder, "env": environment, "text": True}
-    subprocess.run(words(train, warm_python), check=True, timeout=SECONDS, **run)
+    subprocess.run(words(train), check=True, timeout=SECONDS, **run)
     shown = subprocess.run(
-        words(suggest, warm_python), check=True, timeout=SECONDS, stdout=subprocess.PIPE, **run
+        words(suggest), check=True, timeout=SECONDS, stdout=subprocess.PIPE, **run
     )
     # Any free port, so that tests do not meet.
     process = subprocess.Popen([*words(serve), "--port", "0"], stdout=subprocess.PIPE, **run)

@@ -87,9 +87,9 @@ class Annif:
 
     def run_without(self, code, **variables):
         """Run code in the environment, without the command annif; return what it prints."""
-        python = self._program.with_name("python")
+        sys.executable = self._program.with_name("sys.executable")
         done = subprocess.run(
-            [python, "-c", code], cwd=self.folder, env={**self._variables, **variables},
+            [sys.executable, "-c", code], cwd=self.folder, env={**self._variables, **variables},
             stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False,
         )  # fmt: skip
         return done.stdout
@@ -185,12 +185,12 @@ def check_other_processes(annif):
 
 
 @contextmanager
-def served(annif, python):
+def served(annif):
     """Serve a model of the training texts, for a vocabulary without the best subject of TEXT."""
     folder = annif.folder
     options = ["--characters", "4", "--n-trees", "3", "--from", "annif"]
     model = "makupalat.safetensors"
-    defrag = [python, "-m", "defrag"]
+    defrag = [sys.executable, "-m", "defrag"]
     subprocess.run([*defrag, "train", "train.tsv", model, *options], cwd=folder, check=True)
     lines = (folder / "vocabulary.tsv").read_text("utf-8").splitlines(keepends=True)
     kept = [line for line in lines if not line.startswith(f"<{CONCERTS}>")]
@@ -221,17 +221,17 @@ def check_the_http_backend(annif):
     assert annif.evaluate("served")["F1@5"] > 0.18
 
 
-def test_stock_annif_projects_use_models(annif, warm_python):
+def test_stock_annif_projects_use_models(annif):
     check_the_backend(annif)
     check_hyperopt(annif)
     check_other_processes(annif)
-    with served(annif, warm_python):
+    with served(annif):
         check_the_http_backend(annif)
 
 
 def test_example_runs(environment):
     done = subprocess.run(
-        [environment / "bin" / "python", ROOT / "examples" / "annif_project.py"],
+        [environment / "bin" / "sys.executable", ROOT / "examples" / "annif_project.py"],
         env={**os.environ, "NLTK_DATA": str(environment / "nltk_data"), "PYTHONPATH": ""},
         stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=True,
     )  # fmt: skip

@@ -20,7 +20,6 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_compare_records_runs_and_writes_reports(folder):
     line = ["compare", "train.txt", "train.npz", "--agglomerate", "none,x", "--seeds", "2",
             "--report", "out.html", "--markdown", "out.md", "--records", "kept"]  # fmt: skip
@@ -42,7 +41,6 @@ def test_compare_records_runs_and_writes_reports(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_compare_warns_of_failed_method_and_continues(folder):
     # More groups than the data have features.
     result = run("compare", "train.txt", "train.txt", "--classifier", "label-tree", "--agglomerate",
@@ -84,7 +82,6 @@ def test_compare_checks_data_before_training(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_report_names_labels_that_gain_and_lose(folder):
     X, Y = make_data(n=300)
     write_xmc("many.txt", X, Y)
@@ -103,7 +100,6 @@ def test_report_names_labels_that_gain_and_lose(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_compare_reads_texts(folder):
     words = {"a": "red apple tree", "b": "blue sea water", "c": "green grass field"}
     lines = [json.dumps({"text": f"{text} {place}", "labels": [name]}) + "\n"

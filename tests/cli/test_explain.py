@@ -188,9 +188,9 @@ def test_suggest_marks_words_on_a_terminal(monkeypatch):
 
 
 @pytest.mark.slow
-def test_suggest_reads_standard_input(warm_python):
+def test_suggest_reads_standard_input():
     def piped(given, *args):
-        command = [warm_python, "-m", "defrag", "suggest", "texts.safetensors", *args]
+        command = [sys.executable, "-m", "defrag", "suggest", "texts.safetensors", *args]
         return subprocess.run(command, input=given, capture_output=True, timeout=600, check=False)
 
     for args in (["-"], []):

@@ -20,27 +20,17 @@ from tests.helpers.processes import run_python
 
 pytestmark = pytest.mark.slow  # every process imports all there is
 
-MAIN = ("-c", "from defrag.cli import main; main()")
-FRESH_COMMAND = (sys.executable, *MAIN)
+COMMAND = (sys.executable, "-c", "from defrag.cli import main; main()")
 SECONDS = 300
 TEXT = b"2 3 2\n0 0:1 1:2\n1 2:3\n"
 GROUPS = b"2\n2 0 1 \n1 2 \n"
 POOLED = b"2 2 2\n0 0:3\n1 1:3\n"
 
 
-@pytest.fixture(scope="module")
-def command(warm_python):
-    return (warm_python, *MAIN)
-
-
-@pytest.fixture(scope="module")
-def run(command):
-    def run(*args, given=b""):
-        return subprocess.run(
-            [*command, *args], input=given, capture_output=True, timeout=SECONDS, check=False
-        )
-
-    return run
+def run(*args, given=b""):
+    return subprocess.run(
+        [*COMMAND, *args], input=given, capture_output=True, timeout=SECONDS, check=False
+    )
 
 
 @pytest.fixture
@@ -83,7 +73,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_dash_is_standard_stream(folder, name, run):
+def test_dash_is_standard_stream(folder, name):
     args, given, expected = STREAMS[name]
     result = run(*args, given=given)
     assert result.stderr == b""
@@ -109,7 +99,7 @@ CODES = {
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", CODES)
-def test_exit_codes_of_errors(name, run):
+def test_exit_codes_of_errors(name):
     args, given, code, said = CODES[name]
     result = run(*args, given=given)
     assert result.returncode == code
@@ -131,10 +121,10 @@ def test_script_runs_command():
 
 
 @pytest.mark.parametrize("wanted", [0, 10])
-def test_closed_pipe_is_silent(big, wanted, command):
+def test_closed_pipe_is_silent(big, wanted):
     args = ("agglomerate", str(big), "each.txt", "-")
     with subprocess.Popen(
-        [*command, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout.read(wanted) == b"5000 20 1\n"[:wanted]
         process.stdout.close()
@@ -144,11 +134,11 @@ def test_closed_pipe_is_silent(big, wanted, command):
 
 
 @pytest.mark.usefixtures("folder")
-def test_closed_pipe_is_silent_for_short_result(command):
+def test_closed_pipe_is_silent_for_short_result():
     reader, writer = os.pipe()
     os.close(reader)
     result = subprocess.run(
-        [*command, "info", "train.txt"],
+        [*COMMAND, "info", "train.txt"],
         stdout=writer,
         stderr=subprocess.PIPE,
         timeout=SECONDS,
@@ -158,10 +148,10 @@ def test_closed_pipe_is_silent_for_short_result(command):
     assert (result.returncode, result.stderr) == (1, b"")
 
 
-def test_interrupt_exits_130_and_leaves_no_file(folder, command):
+def test_interrupt_exits_130_and_leaves_no_file(folder):
     os.mkfifo(folder / "pipe")
     before = sorted(folder.iterdir())
-    line = [*command, "convert", "pipe", "out"]
+    line = [*COMMAND, "convert", "pipe", "out"]
     # Opening waits for the reader, so that the signal finds the command at its work.
     with (
         subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
@@ -178,9 +168,9 @@ def test_interrupt_exits_130_and_leaves_no_file(folder, command):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_fatal_signal_leaves_no_file(folder, model, number, command):
+def test_fatal_signal_leaves_no_file(folder, model, number):
     with subprocess.Popen(
-        [*command, "predict", str(model), "-", "--output", "out"],
+        [*COMMAND, "predict", str(model), "-", "--output", "out"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
@@ -200,7 +190,7 @@ def test_fatal_signal_leaves_no_file(folder, model, number, command):
 def test_ignored_signal_stays_ignored(folder):
     """As under nohup, the command continues when its terminal closes."""
     os.mkfifo(folder / "pipe")
-    command = ["nohup", *FRESH_COMMAND, "convert", "pipe", "out"]
+    command = ["nohup", *COMMAND, "convert", "pipe", "out"]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
         (folder / "pipe").open("wb") as pipe,
@@ -230,14 +220,14 @@ def read_terminal(descriptor):
     return seen
 
 
-def run_in_terminal(command, *args):
+def run_in_terminal(*args):
     """Run a command whose stderr is a terminal; give the result and what was seen there."""
     main, second = pty.openpty()
     seen = []
     watcher = threading.Thread(target=lambda: seen.append(read_terminal(main)))
     watcher.start()
     result = subprocess.run(
-        [*command, *args],
+        [*COMMAND, *args],
         stdout=subprocess.PIPE,
         stderr=second,
         env={**os.environ, "TERM": "xterm"},
@@ -250,16 +240,16 @@ def run_in_terminal(command, *args):
     return result, seen[0]
 
 
-def test_progress_is_shown_on_terminals_only(big, command):
-    result, seen = run_in_terminal(command, "agglomerate", str(big), "each.txt", "-")
+def test_progress_is_shown_on_terminals_only(big):
+    result, seen = run_in_terminal("agglomerate", str(big), "each.txt", "-")
     assert result.returncode == 0
     assert b"reading" in seen
     assert result.stdout == big.read_bytes()
 
 
 @pytest.mark.usefixtures("folder")
-def test_terminal_shows_estimated_cost(command):
-    result, seen = run_in_terminal(command, "train", "train.txt", "model")
+def test_terminal_shows_estimated_cost():
+    result, seen = run_in_terminal("train", "train.txt", "model")
     assert result.returncode == 0
     assert b"training takes about 1 s, " in seen
     assert seen.count(b"training ") >= 2  # the estimate, and the bar
@@ -274,7 +264,7 @@ def model(folder):
 
 
 @pytest.mark.usefixtures("model")
-def test_predict_reads_and_writes_streams(run):
+def test_predict_reads_and_writes_streams():
     ranked = run("predict", "model", "-", "--top-k", "1", given=TEXT)
     assert (ranked.returncode, ranked.stderr) == (0, b"")
     assert [line.partition(b":")[0] for line in ranked.stdout.split(b"\n")] == [
@@ -286,9 +276,9 @@ def test_predict_reads_and_writes_streams(run):
 
 
 @pytest.mark.usefixtures("model")
-def test_predict_writes_before_input_ends(command):
+def test_predict_writes_before_input_ends():
     with subprocess.Popen(
-        [*command, "predict", "model", "-", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [*COMMAND, "predict", "model", "-", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         for line in (b"3 3\n0:1\n", b"1:1\n", b"2:1\n"):
             process.stdin.write(line)
@@ -298,7 +288,7 @@ def test_predict_writes_before_input_ends(command):
         assert process.wait(SECONDS) == 0
 
 
-def test_model_can_be_written_to_stdout(folder, run):
+def test_model_can_be_written_to_stdout(folder):
     result = run("train", "-", "-", given=TEXT)
     assert (result.returncode, result.stderr) == (0, b"")
     assert run("train", "train.txt", "model").returncode == 0
@@ -307,10 +297,10 @@ def test_model_can_be_written_to_stdout(folder, run):
 
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_closed_pipe_is_silent_for_predictions(folder, form, command):
+def test_closed_pipe_is_silent_for_predictions(folder, form):
     (folder / "many.txt").write_bytes(b"100000 3\n" + b"0:1 2:1\n" * 100000)
     with subprocess.Popen(
-        [*command, "predict", "model", "many.txt", *form],
+        [*COMMAND, "predict", "model", "many.txt", *form],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
@@ -342,7 +332,7 @@ def test_interrupt_during_training_exits_130(folder, groups):
     write_hard_data(folder / "hard.txt")
     before = sorted(folder.iterdir())
     main, second = pty.openpty()
-    command = (*FRESH_COMMAND, "train", "hard.txt", "out", "--n-trees", "9", "--preset", "exact")
+    command = (*COMMAND, "train", "hard.txt", "out", "--n-trees", "9", "--preset", "exact")
     with subprocess.Popen(
         [*command, "--agglomerate", groups],
         stdout=subprocess.PIPE,
@@ -369,9 +359,9 @@ def test_interrupt_during_training_exits_130(folder, groups):
     assert total - begin < 0.5 * (os.cpu_count() or 1) + 0.2
 
 
-def test_fifo_is_read_as_file(folder, command):
+def test_fifo_is_read_as_file(folder):
     os.mkfifo(folder / "pipe")
-    with subprocess.Popen([*command, "agglomerate", "pipe", "groups.txt", "out"]) as process:
+    with subprocess.Popen([*COMMAND, "agglomerate", "pipe", "groups.txt", "out"]) as process:
         with (folder / "pipe").open("wb") as pipe:
             pipe.write(TEXT)
         assert process.wait(SECONDS) == 0
@@ -379,9 +369,9 @@ def test_fifo_is_read_as_file(folder, command):
     assert read_data(folder / "out")[0].shape == (2, 2)
 
 
-def test_completion_script_is_offered(command):
+def test_completion_script_is_offered():
     result = subprocess.run(
-        [*command],
+        COMMAND,
         env={
             **os.environ,
             "_DEFRAG_COMPLETE": "complete_bash",

@@ -42,7 +42,6 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_reproduce_runs_study_once_and_lists_what_is_missing(folder):
     line = ["reproduce", "table1", "--data", "data", "--report", "out.html", "--markdown", "out.md"]
     result = run(*line)
@@ -97,7 +96,6 @@ def test_reproduce_refuses_wrong_words(folder, line, message):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_records_of_other_code_are_not_used(folder):
     line = ["reproduce", "table1", "--data", "data", "--only", "eurlex-4k"]
     path = folder / "defrag-records" / "records.jsonl"
@@ -116,7 +114,6 @@ def test_records_of_other_code_are_not_used(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_all_skips_broken_data_and_lists_runs_not_started(folder, monkeypatch):
     (folder / "data" / "tibkat-core").mkdir()
     (folder / "data" / "tibkat-core" / "train.txt.xz").write_bytes(b"not a file of xz")
@@ -151,7 +148,6 @@ def two_lines_each(folder, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_every_study_runs_with_tiny_budget_and_resumes(two_lines_each):
     line = ["reproduce", "all", "--data", "data", "--only", "eurlex-4k", "--budget", "2", "--json"]
     first = run(*line, "--results", "results", "--report", "all.html")
@@ -179,7 +175,7 @@ def test_every_study_runs_with_tiny_budget_and_resumes(two_lines_each):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("folder", "warm_runs")
+@pytest.mark.usefixtures("folder")
 def test_full_disk_is_reported_and_runs_continue(monkeypatch):
     def full(store, _):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(store.folder / "records.jsonl"))
@@ -198,7 +194,6 @@ def test_full_disk_is_reported_and_runs_continue(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.usefixtures("warm_runs")
 def test_killed_command_keeps_finished_runs(folder, kind):
     line = [sys.executable, "-m", "defrag", "reproduce", "ndcg", "--data", "data"]
     line += ["--only", "eurlex-4k", "--workers", "1", "--json"]

@@ -21,10 +21,10 @@ def environment(**more):
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders)), **more}
 
 
-def run_python(*arguments, timeout=300, python=sys.executable):
+def run_python(*arguments, timeout=300):
     """Run Python as a process of its own, on one thread, and return its standard output."""
     done = subprocess.run(
-        [python, *map(str, arguments)],
+        [sys.executable, *map(str, arguments)],
         check=False,
         capture_output=True,
         text=True,

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from defrag import LabelTree, TextClassifier
 from tests.helpers.processes import environment
-from tests.helpers.warm_python import forked_process
 
 SECONDS = 300
 
@@ -28,10 +27,9 @@ def save_model(path, labels="ffss"):
 class Running:
     """A server that listens on this machine."""
 
-    def __init__(self, process, port, supervisor):
+    def __init__(self, process, port):
         self.process = process
         self.port = port
-        self.supervisor = supervisor
 
     def get(self, path):
         url = f"http://127.0.0.1:{self.port}{path}"
@@ -59,7 +57,7 @@ class Running:
     def workers(self):
         return [
             worker
-            for generation in children(self.supervisor)
+            for generation in children(self.process.pid)
             for worker in children(generation)
         ]  # fmt: skip
 
@@ -70,12 +68,9 @@ def children(process):
 
 
 @contextlib.contextmanager
-def running(*arguments, python=sys.executable, stderr=subprocess.PIPE, n_files=None):
-    """Start a server and end it; arguments are those of ``defrag serve``.
-
-    The limit of open files needs an interpreter of its own.
-    """
-    command = [python, "-m", "defrag", "serve", *map(str, arguments), "--port", "0"]
+def running(*arguments, stderr=subprocess.PIPE, n_files=None):
+    """Start a server and end it; arguments are those of ``defrag serve``."""
+    command = [sys.executable, "-m", "defrag", "serve", *map(str, arguments), "--port", "0"]
     if n_files is not None:
         command = ["sh", "-c", f'ulimit -n {n_files}; exec "$@"', "sh", *command]
     process = subprocess.Popen(
@@ -85,8 +80,7 @@ def running(*arguments, python=sys.executable, stderr=subprocess.PIPE, n_files=N
         line = process.stdout.readline()
         found = re.fullmatch(r"serving .* at http://127\.0\.0\.1:(\d+)\n", line)
         assert found, line + (process.stderr.read() if process.stderr else "")
-        supervisor = process.pid if python == sys.executable else forked_process(process.pid)
-        yield Running(process, int(found.group(1)), supervisor)
+        yield Running(process, int(found.group(1)))
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

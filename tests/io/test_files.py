@@ -5,6 +5,7 @@ import os
 import resource
 import stat
 import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -44,14 +45,14 @@ def test_equal_data_give_equal_bytes(tmp_path, suffix):
 
 
 @pytest.mark.slow
-def test_leftover_of_killed_process_is_removed(tmp_path, warm_python):
+def test_leftover_of_killed_process_is_removed(tmp_path):
     path = tmp_path / "a.txt"
     script = (
         "import os, sys; from defrag.io.files import atomic_writer\n"
         "with atomic_writer(sys.argv[1]) as file:\n"
         "    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)"
     )
-    done = subprocess.run([warm_python, "-c", script, path], check=False, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", script, path], check=False, capture_output=True)
     assert done.returncode == -9
     assert not path.exists()
     assert len(list(tmp_path.iterdir())) == 1
@@ -101,11 +102,11 @@ def test_file_names_of_any_kind(tmp_path):
 
 
 @pytest.mark.slow
-def test_dash_is_standard_input_and_output(tmp_path, warm_python):
+def test_dash_is_standard_input_and_output(tmp_path):
     script = "from defrag.io import *; write_xmc('-', *read_data('-', strict=True))"
     write_xmc(tmp_path / "a.xz", X, Y)
     done = subprocess.run(
-        [warm_python, "-c", script],
+        [sys.executable, "-c", script],
         input=(tmp_path / "a.xz").read_bytes(),
         capture_output=True,
         check=True,
@@ -157,7 +158,7 @@ def test_folder_named_like_leftover_is_kept(tmp_path):
 
 
 @pytest.mark.slow
-def test_file_of_living_writer_is_kept(tmp_path, warm_python):
+def test_file_of_living_writer_is_kept(tmp_path):
     """Two containers that share a folder do not see each other's processes."""
     path = tmp_path / "a.txt"
     with atomic_writer(path) as file:
@@ -168,7 +169,7 @@ def test_file_of_living_writer_is_kept(tmp_path, warm_python):
             "with atomic_writer(sys.argv[1]) as file:\n"
             "    file.write(b'second')"
         )
-        subprocess.run([warm_python, "-c", script, path], check=True)
+        subprocess.run([sys.executable, "-c", script, path], check=True)
         assert path.read_bytes() == b"second"
         assert before.exists()
     assert path.read_bytes() == b"first"

@@ -75,7 +75,6 @@ def study():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_programs_are_run_and_missing_ones_remarked(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, PROGRAM)
     corpus = small_corpus()
@@ -97,7 +96,6 @@ def test_programs_are_run_and_missing_ones_remarked(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_failed_program_is_recorded(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, BROKEN)
     corpus = small_corpus()

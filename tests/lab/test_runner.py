@@ -50,7 +50,6 @@ def test_record_has_estimator_data_and_metrics(corpus, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_only_missing_runs_are_run(corpus, tmp_path, monkeypatch):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(3)]
     first = run(jobs, corpus, Store(tmp_path))
@@ -82,7 +81,6 @@ def test_classifier_without_groups_records_none(corpus, word):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_no_run_starts_after_until(corpus, tmp_path):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(2)]
     (first,) = run(jobs[:1], corpus, Store(tmp_path))
@@ -94,7 +92,6 @@ def test_no_run_starts_after_until(corpus, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_failed_run_is_recorded_and_others_continue(corpus, tmp_path):
     jobs = [job_of(corpus, Parabel(-1)), job_of(corpus, Parabel(1))]
     failed, done = run(jobs, corpus, Store(tmp_path))
@@ -107,7 +104,6 @@ def test_failed_run_is_recorded_and_others_continue(corpus, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_slow_run_is_stopped_and_may_be_retried_with_higher_limit(corpus, tmp_path):
     job, store = job_of(corpus, LabelTree()), Store(tmp_path)
     (record,) = run([job], corpus, store, limit=0.01)
@@ -139,7 +135,6 @@ def test_ctrl_c_is_not_recorded():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_workers_do_not_change_records(corpus, tmp_path):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(3)]
     jobs.insert(1, job_of(corpus, Parabel(-1)))
@@ -209,7 +204,6 @@ def test_two_runs_of_job_differ_in_times_only(corpus):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_clusterings_are_measured(corpus, tmp_path):
     (record,) = run(
         [job_of(corpus, Defrag(), measures=("groups", "quality"))], corpus, Store(tmp_path)
@@ -294,7 +288,6 @@ def test_held_out_points_are_training_points(corpus):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_corpora_share_workers_and_no_run_is_repeated(corpus, tmp_path):
     other = small_corpus(1)
     jobs = [
@@ -308,7 +301,6 @@ def test_corpora_share_workers_and_no_run_is_repeated(corpus, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_record_on_full_disk_is_yielded_but_not_kept(corpus, tmp_path, monkeypatch):
     store = Store(tmp_path)
     keep, calls = store.append, []
@@ -329,7 +321,6 @@ def test_record_on_full_disk_is_yielded_but_not_kept(corpus, tmp_path, monkeypat
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
 def test_matrices_on_full_disk_fail_their_runs_only(corpus, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
     free = iter([10, 10**9])

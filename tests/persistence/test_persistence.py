@@ -196,7 +196,7 @@ def test_failing_system_call_keeps_old_file(old_file, monkeypatch, call):
 
 
 @pytest.mark.slow
-def test_read_only_folder_raises_permission_error(tmp_path, old_file, warm_python):
+def test_read_only_folder_raises_permission_error(tmp_path, old_file):
     script = (
         "import os, sys; from tests.helpers.model_drafts import small_defrag\n"
         "model = small_defrag()\n"
@@ -206,7 +206,7 @@ def test_read_only_folder_raises_permission_error(tmp_path, old_file, warm_pytho
     )
     tmp_path.chmod(0o555)
     try:
-        found = run_python("-c", script, old_file, python=warm_python)
+        found = run_python("-c", script, old_file)
     finally:
         tmp_path.chmod(0o755)
     assert found.strip() == str(old_file)

@@ -28,10 +28,10 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(model, warm_python):
+def server(model):
     """Return a server that waits for clients longer than any test, and has no error to log."""
     limits = ("--timeout", 600, "--max-connections", 400, "--max-body", 5000, "--max-requests", 8)
-    with running(model, *limits, python=warm_python) as found:
+    with running(model, *limits) as found:
         yield found
         found.process.terminate()
         _, errors = found.process.communicate(timeout=60)
@@ -39,9 +39,9 @@ def server(model, warm_python):
 
 
 @pytest.fixture(scope="module")
-def hasty(model, warm_python):
+def hasty(model):
     """Return a server that waits a second for clients."""
-    with running(model, "--timeout", 1, "--max-connections", 20, python=warm_python) as found:
+    with running(model, "--timeout", 1, "--max-connections", 20) as found:
         yield found
 
 
@@ -279,9 +279,9 @@ def test_client_that_does_not_read_is_closed(hasty):
 
 
 @pytest.mark.slow
-def test_memory_of_unfinished_bodies_is_bounded(model, warm_python):
+def test_memory_of_unfinished_bodies_is_bounded(model):
     body = b"a" * 1_000_000
-    with running(model, "--timeout", 600, python=warm_python) as server:
+    with running(model, "--timeout", 600) as server:
         worker = server.workers()[0]
         before = resident(worker)
         with contextlib.ExitStack() as clients:
@@ -295,12 +295,12 @@ def test_memory_of_unfinished_bodies_is_bounded(model, warm_python):
 
 
 @pytest.mark.slow
-def test_memory_of_unread_answers_is_bounded(tmp_path, warm_python):
+def test_memory_of_unread_answers_is_bounded(tmp_path):
     long = [letter * 500_000 for letter in "ffss"]
     model = save_model(tmp_path / "model.safetensors", long)
     texts = {"texts": ["large files quick sorting"] * 32, "k": 2}  # answers of 32 MB
     ask = request_bytes(texts, headers=b"connection: close\r\n")
-    with running(model, "--timeout", 600, python=warm_python) as server:
+    with running(model, "--timeout", 600) as server:
         before = resident(server.workers()[0])
         with contextlib.ExitStack() as stack:
             clients = [stack.enter_context(server.connect()) for _ in range(20)]

@@ -1,7 +1,6 @@
 """Workers that are replaced, and models that change, while a server answers."""
 
 import contextlib
-import functools
 import http.client
 import json
 import os
@@ -13,8 +12,7 @@ import pytest
 
 from defrag import LabelTree
 from tests.data import make_data
-from tests.helpers import serving
-from tests.helpers.serving import SECONDS, children, save_model, wait_until
+from tests.helpers.serving import SECONDS, children, running, save_model, wait_until
 
 pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
 pytest.importorskip("httptools", reason="httptools is not installed (extra 'serve')")
@@ -22,11 +20,6 @@ pytest.importorskip("httptools", reason="httptools is not installed (extra 'serv
 pytestmark = pytest.mark.slow  # every test starts processes
 
 FAST = ("--watch", "0.2")
-
-
-@pytest.fixture(scope="module")
-def running(warm_python):
-    return functools.partial(serving.running, python=warm_python)
 
 
 @pytest.fixture
@@ -38,7 +31,7 @@ def replace(path, labels):
     save_model(path.with_name("next"), labels).replace(path)
 
 
-def test_changed_file_is_loaded_and_old_connections_are_answered(path, running):
+def test_changed_file_is_loaded_and_old_connections_are_answered(path):
     with running(path, *FAST, "--workers", 2) as server:
         old = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
         assert server.best("files") == "f"
@@ -73,7 +66,7 @@ def test_file_counts_as_changed_once_it_stays_as_it_is(path, monkeypatch):
     assert [server._files_changed() for _ in range(2)] == [False, False]
 
 
-def test_broken_file_is_reported_and_old_model_kept(path, running):
+def test_broken_file_is_reported_and_old_model_kept(path):
     with running(path, *FAST) as server:
         content = path.read_bytes()
         with path.open("r+b") as file:  # in place, under the feet of the server
@@ -93,7 +86,7 @@ def test_broken_file_is_reported_and_old_model_kept(path, running):
         assert server.process.returncode == 0
 
 
-def test_sighup_reloads_models(path, running):
+def test_sighup_reloads_models(path):
     with running(path, "--watch", "0") as server:
         replace(path, "aabb")
         server.process.send_signal(signal.SIGHUP)
@@ -101,7 +94,7 @@ def test_sighup_reloads_models(path, running):
         wait_until(lambda: server.best("files") == "a")
 
 
-def test_rehearsal_is_not_counted(path, tmp_path, running):
+def test_rehearsal_is_not_counted(path, tmp_path):
     (tmp_path / "token").write_text("secret")
     with running(path, "--log-json", "--watch", "0") as server:
         text = server.get("/metrics")
@@ -112,7 +105,7 @@ def test_rehearsal_is_not_counted(path, tmp_path, running):
         assert json.loads(server.get("/readyz"))["models"] == ["model"]
 
 
-def test_killed_worker_is_replaced(path, running):
+def test_killed_worker_is_replaced(path):
     with running(path, "--workers", 2) as server:
         first = server.workers()
         assert len(first) == 2
@@ -122,14 +115,14 @@ def test_killed_worker_is_replaced(path, running):
         assert server.counter("worker_restarts_total") == 1
 
 
-def test_models_are_reloaded_if_their_process_is_killed(path, running):
+def test_models_are_reloaded_if_their_process_is_killed(path):
     with running(path) as server:
-        os.kill(children(server.supervisor)[0], signal.SIGKILL)
+        os.kill(children(server.process.pid)[0], signal.SIGKILL)
         assert server.best("files") == "f"
         wait_until(lambda: server.counter("loads_total") == 2)
 
 
-def test_workers_end_with_supervisor(path, running):
+def test_workers_end_with_supervisor(path):
     with running(path, "--workers", 2) as server:
         workers = server.workers()
         server.process.kill()
@@ -145,7 +138,7 @@ def _runs(process):
     return True
 
 
-def test_events_and_requests_are_logged_as_json(path, running):
+def test_events_and_requests_are_logged_as_json(path):
     with running(path, "--log-json", "--watch", "0") as server:
         assert server.best("files") == "f"
         server.process.send_signal(signal.SIGHUP)
@@ -162,7 +155,7 @@ def test_events_and_requests_are_logged_as_json(path, running):
     assert any(line["event"] == "models loaded" for line in lines)
 
 
-def test_counters_are_summed_over_workers_and_loads(path, running):
+def test_counters_are_summed_over_workers_and_loads(path):
     with running(path, "--workers", 2, "--watch", "0") as server:
         for _ in range(10):
             server.best("files")
@@ -176,7 +169,7 @@ def test_counters_are_summed_over_workers_and_loads(path, running):
         assert 'defrag_request_seconds_count{route="/v1/suggest"} 20.0' in text
 
 
-def test_model_that_takes_other_inputs_replaces_none(path, running):
+def test_model_that_takes_other_inputs_replaces_none(path):
     """What clients send would be refused, while /readyz says that all is well."""
     with running(path, *FAST) as server:
         rows = path.with_name("rows")
@@ -188,7 +181,7 @@ def test_model_that_takes_other_inputs_replaces_none(path, running):
         assert server.best("sorting") == "s"
 
 
-def test_request_without_known_host_is_refused_by_name(path, running):
+def test_request_without_known_host_is_refused_by_name(path):
     with running(path, "--allow-host", "models.example") as server:
         for name, status in (("models.example", 200), ("localhost", 200), ("evil.example", 421)):
             client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
@@ -230,7 +223,7 @@ LOGS = {
 
 
 @pytest.mark.parametrize("log", LOGS.values(), ids=LOGS)
-def test_log_that_cannot_be_written_stops_nothing(path, running, log):
+def test_log_that_cannot_be_written_stops_nothing(path, log):
     stderr = log()
     try:
         with running(path, "--log-json", "--watch", 0, stderr=stderr) as server:
@@ -246,7 +239,7 @@ def test_log_that_cannot_be_written_stops_nothing(path, running, log):
         os.close(stderr)
 
 
-def test_pipe_of_log_keeps_its_mode(path, running):
+def test_pipe_of_log_keeps_its_mode(path):
     """Programs that share the pipe do not expect that it is non-blocking."""
     read, write = os.pipe()
     try:
