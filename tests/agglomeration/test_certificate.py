@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from defrag.agglomeration import certificate as _bounds  # fmt: skip
 from defrag.agglomeration import certificate as _tied
 from defrag.agglomeration.certificate import (
     Certificate,
@@ -61,7 +60,7 @@ def test_two_features_by_hand():
 @pytest.mark.slow
 @check
 @given(problems)
-def test_chain_of_bounds_holds_and_equals_oracle(problem):
+def test_chain_of_tied_holds_and_equals_oracle(problem):
     X, labels, W, n_clusters = problem
     for method in ("cluster_ls", "mean"):
         tied = tie_weights(X, labels, W, method, n_clusters=n_clusters)
@@ -180,7 +179,6 @@ def test_forms_of_weights_and_block_sizes_agree(method, block, monkeypatch):
     expected = tie_weights(X, labels, W, method, n_clusters=n_clusters)
     reference = certificate(X, labels, W, tied=expected)
     monkeypatch.setattr(_tied, "BLOCK", block)
-    monkeypatch.setattr(_bounds, "BLOCK", block)
     for form in (W, sparse.csr_array(W), sparse.coo_matrix(W), sparse.csc_array(W)):
         tied = tie_weights(sparse.csr_array(X), labels, form, method, n_clusters=n_clusters)
         assert sparse.issparse(tied) == sparse.issparse(form)
@@ -197,23 +195,11 @@ def test_forms_of_weights_and_block_sizes_agree(method, block, monkeypatch):
     np.testing.assert_allclose(spread, untie(expected, labels))
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_sparse_and_dense_products_agree(level, monkeypatch):
-    X, labels, W, _ = random_problem(12, n_rows=50, n_labels=9)
-    results = []
-    for share in (0.0, 1.0):
-        monkeypatch.setattr(_bounds, "_MAX_SPARSE_DENSITY", share)
-        results.append(certificate(X, labels, W, level=level))
-    np.testing.assert_allclose(results[0].change, results[1].change, atol=1e-12)
-    np.testing.assert_allclose(results[0].worst, results[1].worst, atol=1e-12)
-    np.testing.assert_allclose(results[0].bound, results[1].bound, atol=1e-12)
-
-
 def test_large_groups_use_the_frobenius_norm_for_the_spectral(monkeypatch):
     X, labels, W, _ = random_problem(2, dropped=False)
     published = certificate(X, labels, W, level="frobenius").bound
     assert np.all(certificate(X, labels, W, level="spectral").bound < published)
-    monkeypatch.setattr(_bounds, "_LARGEST_SPECTRAL", 0)
+    monkeypatch.setattr(_tied, "_LARGEST_SPECTRAL", 0)
     np.testing.assert_allclose(certificate(X, labels, W, level="spectral").bound, published)
 
 
@@ -236,7 +222,7 @@ def test_empty_data_have_certificates():
     assert tie_weights(np.ones((4, 2)), [-1, -1], [1.0, 1.0]).shape == (0,)
 
 
-def test_bounds_of_losses_follow_their_lipschitz_constants():
+def test_tied_of_losses_follow_their_lipschitz_constants():
     result = Certificate("residual", np.array([1.0]), np.array([1.0]), np.array([3.0]))
     assert result.loss_bound("logistic")[0] == pytest.approx(3.0)
     assert result.loss_bound("squared_hinge", 2.0)[0] == pytest.approx(18.0)

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.sparse.linalg import lsqr
 
 from defrag._validation import check_labels, check_matrix
 from defrag.agglomeration._groups import CutRows, check_groups, cut_rows, membership
@@ -38,11 +39,12 @@ __all__ = [
 
 # --- Weights of groups from weights of features, by means and least squares.
 
-# Doubles per block: 32 MB for any number of labels.
-BLOCK = 2**22
+# Doubles per block: 128 MB for any number of labels.
+BLOCK = 2**24
 
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-12
 _MAX_ITERATIONS = 1000
+_STOPPED = 7  # what lsqr says after that many
 
 
 def check_weights(W: Any, name: str) -> Any:
@@ -92,17 +94,16 @@ def least_squares_operator(cut: CutRows, groups: Ids, n_clusters: int) -> sparse
     return membership(groups, n_clusters, share)
 
 
-def column_blocks(
-    *matrices: Any, height: int | None = None
-) -> Iterator[tuple[NDArray[np.float64], ...]]:
-    """Yield dense blocks of columns of bounded size of matrices with equal numbers of columns."""
+def column_blocks(height: int, *matrices: Any) -> Iterator[tuple[NDArray[np.float64], ...]]:
+    """Yield dense blocks of columns of matrices with equal numbers of columns.
+
+    A block of ``height`` rows has bounded size.
+    """
     columns = [m.reshape(-1, 1) if m.ndim == 1 else m for m in matrices]
     columns = [m.tocsc() if _is_sparse(m) else m for m in columns]
-    n_labels = columns[0].shape[1]
-    height = max(1, *(m.shape[0] for m in columns), height or 0)
-    size = max(1, BLOCK // height)
+    size = max(1, BLOCK // max(1, height, *(m.shape[0] for m in columns)))
     # A model without labels yields one empty block, so that results can be concatenated.
-    for first in range(0, max(1, n_labels), size):
+    for first in range(0, max(1, columns[0].shape[1]), size):
         blocks = (m[:, first : first + size] for m in columns)
         yield tuple(b.toarray() if _is_sparse(b) else b for b in blocks)
 
@@ -112,7 +113,7 @@ def joint_least_squares(X: Csr, cut: CutRows, weights: Any, start: Any) -> Any:
     n_clusters = start.shape[0]
     sums, squares = cut.pooled(n_clusters)
     kept = cut.group < n_clusters
-    # With unit columns, conjugate gradients need far fewer iterations.
+    # With unit columns, far fewer iterations are needed.
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0))
     pooled = sparse.csr_array(
         (sums[kept] * scale[cut.group[kept]], (cut.row[kept], cut.group[kept])),
@@ -120,55 +121,30 @@ def joint_least_squares(X: Csr, cut: CutRows, weights: Any, start: Any) -> Any:
     )
     wide = X.astype(np.float64)
     results: list[Any] = []
-    for block, first in column_blocks(weights, start, height=X.shape[0]):
-        scores = wide @ block
-        target = scores - pooled @ (first / scale[:, None])
-        goal = _TOLERANCE * np.linalg.norm(scores, axis=0)
-        found = first + _conjugate_gradients(pooled, target, goal) * scale[:, None]
+    n_left = 0
+    for block, first in column_blocks(X.shape[0], weights, start):
+        found = first / scale[:, None]
+        for target, own in zip((wide @ block).T, found.T, strict=True):
+            # A residual never grows, so stopping early is never worse than the start.
+            own[:], stop, *_ = lsqr(
+                pooled, target, atol=_TOLERANCE, btol=_TOLERANCE, iter_lim=_MAX_ITERATIONS, x0=own
+            )
+            n_left += stop == _STOPPED
+        found *= scale[:, None]
         results.append(sparse.csc_array(found) if _is_sparse(weights) else found)
+    if n_left:
+        from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - slow to import
+
+        warnings.warn(
+            f"joint_ls did not converge for {n_left} labels after {_MAX_ITERATIONS} iterations; "
+            "their tied weights are no worse than cluster_ls",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     if _is_sparse(weights):
         return sparse.hstack(results, format="csr")
     joined = np.hstack(results)
     return joined[:, 0] if weights.ndim == 1 else joined
-
-
-def _conjugate_gradients(
-    matrix: sparse.csr_array, target: NDArray[np.float64], goal: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Solve one least-squares problem per column of the target, simultaneously.
-
-    A column is solved when the norm of its gradient is at most its goal. The residual never
-    grows from one iteration to the next, so stopping early is never worse than the start.
-    """
-    solution = np.zeros((matrix.shape[1], target.shape[1]))
-    residual = target.copy()
-    gradient = matrix.T @ residual
-    direction = gradient.copy()
-    squared_norm = (gradient * gradient).sum(axis=0)
-    for _ in range(_MAX_ITERATIONS):
-        active = squared_norm > goal**2
-        if not active.any():
-            return solution
-        image = matrix @ direction
-        curvature = (image * image).sum(axis=0)
-        active &= curvature > 0
-        step = np.where(active, squared_norm / np.where(active, curvature, 1.0), 0.0)
-        solution += step * direction
-        residual -= step * image
-        gradient = matrix.T @ residual
-        new_squared_norm = (gradient * gradient).sum(axis=0)
-        beta = np.where(active, new_squared_norm / np.where(active, squared_norm, 1.0), 0.0)
-        direction = gradient + beta * direction
-        squared_norm = np.where(active, new_squared_norm, 0.0)
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - slow to import
-
-    warnings.warn(
-        f"joint_ls did not converge for {np.count_nonzero(squared_norm > goal**2)} labels after "
-        f"{_MAX_ITERATIONS} iterations; their tied weights are no worse than cluster_ls",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
-    return solution
 
 
 # --- Bounds of the certificate, computed for blocks of labels.
@@ -177,10 +153,6 @@ Level: TypeAlias = Literal["residual", "spectral", "frobenius"]
 
 # The eigenvalue problem of a group is cubic in its size.
 _LARGEST_SPECTRAL = 2048
-# Below this fraction of non-zeros a sparse product is faster than a dense one.
-_MAX_SPARSE_DENSITY = 0.1
-# Number of features per Gram matrix; its products between groups are wasted.
-_FEATURES_AT_A_TIME = 256
 
 
 class Geometry:
@@ -191,12 +163,16 @@ class Geometry:
     ) -> None:
         self.level, self.n_clusters = level, n_clusters
         # Only the residual bound scores rows by group; the other bounds score whole rows.
-        self.scored = cut if level == "residual" else _whole_rows(X)
+        rows = np.arange(X.shape[0])
+        self.scored = (
+            cut if level == "residual" else CutRows(X.astype(np.float64), rows, np.zeros_like(rows))
+        )
+        self.to_row = _sum_by(self.scored.row, X.shape[0])
+        self.to_group = _sum_by(self.scored.group, n_clusters + 1)
         self.least_squares, self.mean = operator, mean_operator(groups, n_clusters)
         self.sums = membership(groups, n_clusters)
         _, squares = cut.pooled(n_clusters)
         self.pooled_norms = np.sqrt(squares)
-        self.row_starts = np.flatnonzero(np.diff(self.scored.row, prepend=-1))
         self.dropped = np.flatnonzero(groups < 0)
         column_squares = np.bincount(
             X.indices, X.data.astype(np.float64) ** 2, minlength=X.shape[1]
@@ -210,28 +186,13 @@ class Geometry:
         self, weights: NDArray[np.float64], tied: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the change, the worst change of a score, and the bound for a block of labels."""
-        moved: Any = weights - self.sums.T @ tied
-        n_labels = weights.shape[1]
-        if np.count_nonzero(moved) <= _MAX_SPARSE_DENSITY * moved.size:
-            moved = sparse.csr_array(moved)
-        squares = np.zeros(n_labels)
-        worst = np.zeros(n_labels)
-        residual = np.zeros((self.n_clusters + 1, n_labels))
-        for first, last in self._part_blocks(n_labels):
-            scores = self.scored.parts[first:last] @ moved
-            by_row = scores
-            if self.level == "residual":
-                to_group = _sum_by(self.scored.group[first:last], self.n_clusters + 1)
-                residual += to_group @ _square(scores)
-                row = self.scored.row[first:last] - self.scored.row[first]
-                by_row = _sum_by(row, int(row[-1]) + 1) @ scores
-            squares += _reduce_columns(np.add, _square(by_row), n_labels)
-            worst = np.maximum(worst, _reduce_columns(np.maximum, abs(by_row), n_labels))
+        scores = self.scored.parts @ (weights - self.sums.T @ tied)
+        by_row = self.to_row @ scores
         if self.level == "residual":
-            bound = np.sqrt(residual).sum(axis=0)
+            bound = np.sqrt(self.to_group @ (scores * scores)).sum(axis=0)
         else:
             bound = self._spread_bound(weights, tied)
-        return np.sqrt(squares), worst, bound
+        return np.linalg.norm(by_row, axis=0), np.abs(by_row).max(axis=0, initial=0.0), bound
 
     def _spread_bound(
         self, weights: NDArray[np.float64], tied: NDArray[np.float64]
@@ -248,24 +209,6 @@ class Geometry:
         lost = self.dropped_norms @ np.abs(weights[self.dropped])
         return np.asarray(bound + lost)
 
-    def _part_blocks(self, n_labels: int) -> Iterator[tuple[int, int]]:
-        """Yield blocks of parts of bounded size that end at the end of a row."""
-        n_parts = len(self.scored.row)
-        ends = np.append(self.row_starts[1:], n_parts)
-        size = max(1, BLOCK // max(1, n_labels))
-        first = 0
-        while first < n_parts:
-            last_fitting = int(np.searchsorted(ends, first + size, side="right")) - 1
-            next_end = int(np.searchsorted(ends, first, side="right"))
-            last = int(ends[max(last_fitting, next_end)])
-            yield first, last
-            first = last
-
-
-def _whole_rows(X: Csr) -> CutRows:
-    rows = np.arange(X.shape[0])
-    return CutRows(X.astype(np.float64), rows, np.zeros_like(rows))
-
 
 def _sum_by(target: NDArray[Any], n_targets: int) -> sparse.csr_array:
     """Return the matrix that sums rows by their target."""
@@ -275,23 +218,6 @@ def _sum_by(target: NDArray[Any], n_targets: int) -> sparse.csr_array:
     )
     # As CSR, because a product with a CSC matrix would convert the other, larger factor.
     return by_column.tocsr()
-
-
-def _square(matrix: Any) -> Any:
-    if isinstance(matrix, np.ndarray):
-        return matrix * matrix
-    # power() would sort the indices first.
-    return sparse.csr_array((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
-
-
-def _reduce_columns(reduce: np.ufunc, matrix: Any, n_columns: int) -> NDArray[np.float64]:
-    """Return the reduction of each column of a non-negative matrix."""
-    if isinstance(matrix, np.ndarray):
-        return np.asarray(reduce.reduce(matrix, axis=0))
-    result = np.zeros(n_columns)
-    entries = matrix.tocsr()
-    reduce.at(result, entries.indices, entries.data)
-    return result
 
 
 def frobenius_spreads(
@@ -319,32 +245,18 @@ def spectral_spreads(
     spreads = frobenius.copy()
     sizes = np.bincount(groups[groups >= 0], minlength=n_clusters)
     spreads[sizes == 1] = 0.0
-    wanted = np.flatnonzero((sizes > 1) & (sizes <= _LARGEST_SPECTRAL))
     order = np.argsort(groups, kind="stable")
     ends = np.searchsorted(groups[order], np.arange(n_clusters), side="right")
     columns = X.tocsc().astype(np.float64)
-    for batch in _batches(wanted, sizes[wanted]):
-        members = np.concatenate([order[ends[k] - sizes[k] : ends[k]] for k in batch])
-        chosen = columns[:, members]
-        products = (chosen.T @ chosen).toarray()
-        first = 0
-        for k in batch:
-            last = first + sizes[k]
-            gram = products[first:last, first:last]
-            # Centring the rows and columns of the Gram matrix centres the columns of X.
-            gram = gram - gram.mean(axis=0)
-            gram = gram - gram.mean(axis=1, keepdims=True)
-            largest = float(np.linalg.eigvalsh(gram)[-1])
-            spreads[k] = min(spreads[k], np.sqrt(max(largest, 0.0)))
-            first = last
+    for k in np.flatnonzero((sizes > 1) & (sizes <= _LARGEST_SPECTRAL)):
+        chosen = columns[:, order[ends[k] - sizes[k] : ends[k]]]
+        gram = (chosen.T @ chosen).toarray()
+        # Centring the rows and columns of the Gram matrix centres the columns of X.
+        gram = gram - gram.mean(axis=0)
+        gram = gram - gram.mean(axis=1, keepdims=True)
+        largest = float(np.linalg.eigvalsh(gram)[-1])
+        spreads[k] = min(spreads[k], np.sqrt(max(largest, 0.0)))
     return spreads
-
-
-def _batches(groups: NDArray[Any], sizes: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    number = np.cumsum(sizes) // _FEATURES_AT_A_TIME
-    for batch in np.split(groups, np.flatnonzero(np.diff(number)) + 1):
-        if len(batch):
-            yield batch
 
 
 Method = Literal["cluster_ls", "mean", "joint_ls"]
@@ -529,7 +441,8 @@ def certificate(
         raise ValueError(f"tied must have the labels of W: {weights.shape[1:]}, "
                          f"got {tied.shape[1:]}")  # fmt: skip
     geometry = Geometry(X, checked, n_clusters, cut=cut, operator=operator, level=level)
-    blocks = [geometry.measure(w, t) for w, t in column_blocks(weights, tied)]
+    height = len(geometry.scored.row)
+    blocks = [geometry.measure(w, t) for w, t in column_blocks(height, weights, tied)]
     change, worst, bound = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return Certificate(level, change, worst, bound)
 
