@@ -149,6 +149,18 @@ def test_features_of_int8_trees_are_restored_from_bytes(monkeypatch, block):
     assert found.features.dtype == np.int32
 
 
+@pytest.mark.parametrize(("n", "dtype"), [(255, np.uint8), (256, np.uint16)])
+def test_counts_of_int8_trees_are_bytes_below_256(n, dtype):
+    tree = LabelTreeArrays(*(np.int32(a) for a in ([0], [0], [0], [n], range(n))))
+    full = LabelTreeWeights(
+        feature_ptr=np.int64([0, 1]), features=np.int32([0]), entry_ptr=np.int64([0, n]),
+        outputs=np.arange(n, dtype=np.uint16), weights=np.ones(n, np.float32),
+        bias_ptr=np.int64([0, n]), bias=np.zeros(n, np.float32),
+    )  # fmt: skip
+    sizes = kind_of(TrainedTree).write(TrainedTree(tree, full), "int8").arrays["sizes"]
+    assert (sizes.dtype, sizes.tolist()) == (dtype, [n])
+
+
 def test_int4_weights_of_a_hand_computed_tree():
     # Sixteen sizes from 1/8 in leaves, 23/128 elsewhere, to the largest; less is dropped.
     arrays, found = packed([4.0, -0.17, 0.18, -1.0, 0.124, 0.15, -0.125], "int4")

@@ -274,7 +274,9 @@ def test_search_needs_names(model):
     assert ask("POST", "/v1/labels", json={"words": "sort"}).json() == {
         "error": "the labels of model 'topics' have no names"
     }
-    given = Subjects("names", Thesaurus.of([{"id": "ex:sort", "name": "Sorting"}]), given=True)
+    names = Thesaurus.of([{"id": "ex:sort", "name": "Sorting"}, {"id": "old", "withdrawn": True}])
+    given = Subjects("names", names, given=True)
+    assert [given.name_of(label) for label in ("ex:sort", "old", "new")] == ["Sorting", None, None]
     ask = client_of(serving.make_app(plain, subjects=given))
     found = ask("POST", "/v1/labels", json={"words": "sort"}).json()["labels"]
     assert [one["label"] for one in found] == ["ex:sort"]

@@ -121,6 +121,8 @@ def test_metrics_are_prometheus_text():
         'defrag_connections{worker="2"} 2.0',
     ):
         assert line in text.splitlines(), text
+    counted.count_in(1, process=9)
+    assert b'defrag_connections{worker="1"} 0.0\n' in counted.text()  # not those of the one before
     for line in text.splitlines():
         assert re.fullmatch(r"# (HELP|TYPE) .+|[a-z_]+({.*})? [0-9.]+", line), line
 
