@@ -24,7 +24,7 @@ from defrag import (
     TextVectorizer,
     load,
 )
-from defrag.agglomeration import Hybrid
+from defrag.agglomeration import Hybrid, Tight
 from defrag.baselines import (
     BCLS,
     CRAFTML,
@@ -52,6 +52,7 @@ def models(X):
     """Yield the kind, the fitted model, and how it is saved."""
     yield "defrag", Defrag(max_cluster_size=3, sample_points=1.0, random_state=0).fit(X), {}
     yield "hybrid", Hybrid(n_clusters=6, random_state=0).fit(X), {}
+    yield "tight", Tight(0.5, random_state=0).fit(X), {}
     Y = [[i % 7, 7 + i % 4] for i in range(len(X))]
     trees = LabelTree(2, max_leaf_size=2, arity=3, root_arity=2, random_state=0).fit(X, Y)
     names = {
@@ -61,6 +62,7 @@ def models(X):
     yield "label_tree", trees, names
     yield "label_tree-float16", trees, {"weights": "float16"}
     yield "label_tree-int8", trees, {"weights": "int8"}
+    yield "label_tree-int4", trees, {"weights": "int4"}
     named = [[f"lábel {j}" for j in row] for row in Y]
     yield "label_tree-named", LabelTree(max_leaf_size=3, random_state=0).fit(X, named), {}
     classes = np.array(["ant", "bee", "cät"])[np.arange(len(X)) % 3]

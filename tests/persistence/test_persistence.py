@@ -247,7 +247,7 @@ def test_stored_models_give_the_stored_output(path):
 @pytest.mark.parametrize("path", sorted((COMPAT / "0.1.0").glob("*.safetensors")), ids=str)
 def test_stored_models_resave_to_same_arrays(tmp_path, path):
     suffix = path.stem.partition("-")[2]
-    options = {"weights": suffix} if suffix in {"float16", "int8"} else {}
+    options = {"weights": suffix} if suffix in {"float16", "int8", "int4"} else {}
     load(path).save(tmp_path / "a", **options)
     found, wanted = read_model_file(tmp_path / "a"), read_model_file(path)
     assert found[0] == wanted[0]
