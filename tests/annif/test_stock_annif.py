@@ -87,9 +87,9 @@ class Annif:
 
     def run_without(self, code, **variables):
         """Run code in the environment, without the command annif; return what it prints."""
-        sys.executable = self._program.with_name("sys.executable")
+        python = self._program.with_name("python")
         done = subprocess.run(
-            [sys.executable, "-c", code], cwd=self.folder, env={**self._variables, **variables},
+            [python, "-c", code], cwd=self.folder, env={**self._variables, **variables},
             stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False,
         )  # fmt: skip
         return done.stdout
@@ -231,7 +231,7 @@ def test_stock_annif_projects_use_models(annif):
 
 def test_example_runs(environment):
     done = subprocess.run(
-        [environment / "bin" / "sys.executable", ROOT / "examples" / "annif_project.py"],
+        [environment / "bin" / "python", ROOT / "examples" / "annif_project.py"],
         env={**os.environ, "NLTK_DATA": str(environment / "nltk_data"), "PYTHONPATH": ""},
         stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=True,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from defrag import (
     load,
     registry,
 )
-from defrag.agglomeration import Hybrid
+from defrag.agglomeration import Hybrid, Tight
 from defrag.baselines import (
     CRAFTML,
     LEML,
@@ -51,6 +51,7 @@ GROUPS = {
     "xy": Defrag("xy"),
     "n": Defrag(split="ndcg"),
     "hybrid": Hybrid(),
+    "tight": Tight(),
 }
 
 

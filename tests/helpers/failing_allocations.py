@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from defrag import Defrag, Fiat, LabelTree, Refrag, TextClassifier, _core, _native
+from defrag import Defrag, Fiat, LabelTree, Refrag, TextClassifier, _core, _native, load
 from defrag.baselines import ProXML
 from defrag.io import read_xmc, write_xmc
 from defrag.registry import entries
@@ -96,6 +96,8 @@ def call_all(folder):
     _core.sparse_logistic(X, side, positive_cost=1.0,
                           negative_cost=1.0, bias=1.0, max_rounds=9, tolerance=0.1)  # fmt: skip
     path = folder / "some.txt"
+    tree.save(path, weights="int4")
+    load(path)
     write_xmc(path, X, Y)
     yield "TextParser", lambda: read_xmc(path)
     yield "FeatureIndex", lambda: bool(_native.FeatureIndex(weights))

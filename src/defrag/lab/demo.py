@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from defrag.lab.plots import Plot
 
 
-SHOWN = ("P@1", "P@3", "P@5", "nDCG@5", "micro-F1", "PSP@5", "train_wall", "predict_ms",
-         "model_bytes")  # fmt: skip
+SHOWN = ("P@1", "P@5", "nDCG@5", "micro-F1", "train_wall", "predict_ms", "model_bytes")
 """Columns of the table of models."""
 
 _QUICK_TRAIN, _QUICK_TEST = 4000, 1000
@@ -91,9 +90,9 @@ def run_demo(*, quick: bool, random_state: int, n_jobs: int, say: Callable[[str]
         took, _ = timed(lambda model=model, own=own: model.fit(*own))
         found = _measured(model, own, test)
         values = {**found, "train_wall": took["wall"], "model_bytes": float(size_of(model))}
-        numbers.append({"texts": float(n_texts), **values})
+        numbers.append({**values, "texts": float(n_texts)})
         shown = {name: Statistic(value, None, 1) for name, value in values.items()}
-        rows.append(Row(f"{n_texts:,} texts", shown))
+        rows.append(Row(f"{n_texts:,}", shown))
         n_labels = len(model.classes_)
         say(f"{n_texts:,} texts, {n_labels:,} labels: trained in {took['wall']:.1f} s")
         facts = {"features": model.vectorizer_.trial_ or "words and pairs of words",
@@ -150,7 +149,7 @@ _MOST_CHARACTERS = 90
 def table_of_models(demo: Demo) -> Table:
     """Return the table of all models."""
     title = f"Models of more and more texts, on {demo.n_test:,} test packages"
-    return Table(title, [COLUMNS[key] for key in SHOWN], demo.rows, "trained on")
+    return Table(title, [COLUMNS[key] for key in SHOWN], demo.rows, "texts")
 
 
 def example_table(examples: Sequence[Example]) -> RichTable:
