@@ -18,7 +18,7 @@ REQUIREMENTS = [
 ]
 # LibMultiLabel would install torch as well.
 OF_TEXTS = {
-    "fasttext": [["fasttext-numpy2"]],
+    "fasttext": [["fasttext-numpy2", "scipy"]],
     "libmultilabel": [
         ["--no-deps", "libmultilabel==0.10.*"],
         [

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from scipy import sparse
 
 from defrag import TextClassifier
 from defrag.io import read_texts
-from defrag.lab import Job, Store, run_jobs
+from defrag.lab import Job, Store, run_jobs, text_program
 from defrag.lab import peers as peers_module
 from defrag.lab.planning import plan
 from defrag.lab.records import values_of
@@ -146,6 +149,36 @@ def test_other_programs_rank_texts(corpus, tmp_path, monkeypatch):
     best = max(TOPICS, key=lambda topic: (counts[topic], -TOPICS.index(topic)))
     hits = [best in row for row in test.labels]
     assert record["metrics"]["P@1"] == pytest.approx(100 * np.mean(hits))
+
+
+def test_omikuji_is_given_no_text_without_features(tmp_path, monkeypatch):
+    given = []
+
+    class Model:
+        default_hyper_param = SimpleNamespace
+
+        @classmethod
+        def train_on_data(cls, path, *_, **__):
+            given.extend(Path(path).read_text().splitlines())
+            return SimpleNamespace(save=lambda _: None)
+
+    monkeypatch.setitem(sys.modules, "omikuji", SimpleNamespace(Model=Model))
+    (tmp_path / "train.json").write_text(
+        json.dumps({"texts": ["one two"] * 5 + ["three"] * 6 + ["rare"], "labels": [[0], [1]] * 6})
+    )
+    text_program.omikuji(text_program.Texts(tmp_path / "train.json"), 2, tmp_path)
+    assert given[0] == "11 4 2"
+    assert [len(line.split()) for line in given[1:]] == [4] * 5 + [2] * 6
+    assert given[1].startswith("0 ")
+
+
+def test_best_labels_of_dense_and_sparse_scores_agree():
+    scores = np.random.default_rng(0).permuted(np.tile(np.arange(1.0, 91.0), (7, 1)), axis=1)
+    best = np.argsort(-scores, axis=1)[:, : text_program.DEPTH]
+    for given in (scores, sparse.csr_matrix(scores)):
+        labels, values = text_program.best_of(given)
+        assert labels.tolist() == best.tolist()
+        assert values.tolist() == [list(range(90, 40, -1))] * 7
 
 
 def test_lines_with_names_need_a_thesaurus_and_slow_programs_are_named(corpus, monkeypatch):

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from defrag import registry
 from defrag.agglomeration import FeatureClustering
+from defrag.lab.peer_program import peak_memory
 from defrag.lab.peers import PEERS, run_peer
-from defrag.lab.records import peak_memory, size_of, timed
+from defrag.lab.records import size_of, timed
 from defrag.lab.texts import TextFiles, run_on_texts
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
 from defrag.specs import build

@@ -15,7 +15,6 @@ import json
 import os
 import pickle
 import platform
-import resource
 import statistics
 import sys
 import tempfile
@@ -395,21 +394,6 @@ def size_of(model: Any) -> int:
         path = Path(folder) / "model.safetensors"
         model.save(path)
         return path.stat().st_size
-
-
-def peak_memory() -> int:
-    """Return the largest number of bytes that this process has had in memory so far.
-
-    On Linux the figure of the process itself: that of ``getrusage`` begins with the memory of
-    the process that started it.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return largest if sys.platform == "darwin" else largest * 1024
 
 
 def _processor() -> str:

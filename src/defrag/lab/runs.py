@@ -106,7 +106,7 @@ UNKEPT = "unkept"
 """Field of a record that could not be written to the store: why."""
 
 _WORK = "from defrag.lab.runs import work; work()"
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
 def run_jobs(

@@ -12,10 +12,10 @@ many labels; ``settings`` of the answer says which, and a small grid is searched
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import json
 import os
 import pickle
-import resource
 import sys
 import threading
 import time
@@ -48,10 +48,18 @@ class Texts:
 def best_of(scores: Any) -> tuple[Any, Any]:
     """Return the best columns of each row of a dense or sparse matrix, and their scores."""
     if not isinstance(scores, np.ndarray):
-        rows = [scores[[i]] for i in range(scores.shape[0])]
-        return ranked([list(zip(r.indices.tolist(), r.data.tolist(), strict=True)) for r in rows])
-    labels = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
+        return ranked(pairs_of(scores))
+    last = min(DEPTH, scores.shape[1]) - 1
+    some = np.argpartition(-scores, last, axis=1)[:, : last + 1]
+    order = np.argsort(-np.take_along_axis(scores, some, axis=1), axis=1, kind="stable")
+    labels = np.take_along_axis(some, order, axis=1)
     return labels.astype(np.int32), np.take_along_axis(scores, labels, axis=1)
+
+
+def pairs_of(matrix: Any) -> list[list[tuple[int, float]]]:
+    """Return the columns and values of each row of a sparse matrix."""
+    pairs = list(zip(matrix.indices.tolist(), matrix.data.tolist(), strict=True))
+    return [pairs[begin:end] for begin, end in itertools.pairwise(matrix.indptr.tolist())]
 
 
 def ranked(answers: Any) -> tuple[Any, Any]:
@@ -112,7 +120,7 @@ def sklearn(train: Texts, n_labels: int, folder: Path, *, kind: str, **settings:
     X, Y = words.fit_transform(train.texts), train.matrix(n_labels)
     used = np.flatnonzero(np.bincount(Y.indices, minlength=n_labels))
     one = getattr(linear_model, kind, None) or getattr(svm, kind)
-    model = OneVsRestClassifier(one(**settings)).fit(X, Y[:, used])
+    model = OneVsRestClassifier(one(random_state=0, **settings)).fit(X, Y[:, used])
     (folder / "model").write_bytes(pickle.dumps((words, model)))
 
     def predict(texts: list[str]) -> Any:
@@ -129,11 +137,11 @@ def omikuji(train: Texts, n_labels: int, folder: Path, **settings: Any) -> Any:
     words = tf_idf(ngram_range=(1, 2))
     X = words.fit_transform(train.texts)
     with (folder / "train.txt").open("w") as out:
-        out.write(f"{X.shape[0]} {X.shape[1]} {n_labels}\n")
-        for row, labels in zip(X, train.labels, strict=True):
-            pairs = zip(row.indices.tolist(), row.data.tolist(), strict=True)
-            out.write(",".join(map(str, labels)) + " "
-                      + " ".join(f"{i}:{x:.6f}" for i, x in pairs) + "\n")  # fmt: skip
+        out.write(f"{np.count_nonzero(np.diff(X.indptr))} {X.shape[1]} {n_labels}\n")
+        for row, labels in zip(pairs_of(X), train.labels, strict=True):
+            if row:  # it refuses texts without features
+                out.write(",".join(map(str, labels)) + " "
+                          + " ".join(f"{i}:{x:.6f}" for i, x in row) + "\n")  # fmt: skip
     hyper = program.Model.default_hyper_param()
     for name, value in settings.items():
         setattr(hyper, name, value)
@@ -143,21 +151,23 @@ def omikuji(train: Texts, n_labels: int, folder: Path, **settings: Any) -> Any:
     (folder / "words").write_bytes(pickle.dumps(words))
 
     def predict(texts: list[str]) -> Any:
-        rows = words.transform(texts)
-        pairs = (list(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in rows)
-        return ranked([model.predict(pair, beam_size=10, top_k=DEPTH) for pair in pairs])
+        rows = pairs_of(words.transform(texts))
+        return ranked([model.predict(row, beam_size=10, top_k=DEPTH) for row in rows])
 
     return predict
 
 
 def libmultilabel(train: Texts, _: int, folder: Path, *, kind: str) -> Any:
     """Train its linear tree, or one classifier per label, on its own tf-idf."""
+    import psutil  # noqa: PLC0415
     from libmultilabel import linear  # noqa: PLC0415
 
+    psutil.cpu_count = lambda **_: 1  # the only way to give it one thread
     words = linear.Preprocessor()
     names = [[str(label) for label in row] for row in train.labels]
-    data = words.fit_transform({"train": {"x": train.texts, "y": names}})["train"]
-    model = getattr(linear, kind)(data["y"], data["x"], "-m 1" if kind == "train_1vsrest" else "")
+    given = {"data_format": "txt", "train": {"x": train.texts, "y": names}}
+    data = words.fit_transform(given)["train"]
+    model = getattr(linear, kind)(data["y"], data["x"])
     classes = np.array([int(name) for name in words.label_mapping])
     (folder / "model").write_bytes(pickle.dumps((words, model)))
 
@@ -242,11 +252,6 @@ def _gain(labels: Any, gold: list[list[int]]) -> float:
     return float(np.mean(found))
 
 
-def _end_with_the_caller() -> None:
-    sys.stdin.read()
-    os._exit(1)
-
-
 def _clock() -> dict[str, float]:
     return {"cpu": time.process_time(), "wall": time.perf_counter()}
 
@@ -257,8 +262,10 @@ def _since(begin: dict[str, float]) -> dict[str, float]:
 
 def main() -> int:
     """Run the program that the command line names."""
+    from peer_program import end_with_the_caller, peak_memory  # noqa: PLC0415 - beside this file
+
     name, folder = sys.argv[1], Path(sys.argv[2])
-    threading.Thread(target=_end_with_the_caller, daemon=True).start()
+    threading.Thread(target=end_with_the_caller, daemon=True).start()
     package, learn, grid = PROGRAMS[name]
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # only results go to standard output
@@ -282,10 +289,9 @@ def main() -> int:
     for part, (labels, scores) in (("dev", dev), ("test", test)):
         np.savez(folder / f"{part}.npz", labels=labels, scores=scores)
     files = [file for file in place.rglob("*") if file.is_file()]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     with out:
         json.dump({
-            "training": training, "prediction": prediction, "peak_memory": peak,
+            "training": training, "prediction": prediction, "peak_memory": peak_memory(),
             "model_bytes": sum(file.stat().st_size for file in files),
             "settings": {"tried": len(grid), **settings},
             "version": importlib.metadata.version(package),

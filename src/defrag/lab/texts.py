@@ -21,8 +21,9 @@ from scipy import sparse
 
 from defrag.io import read_texts
 from defrag.lab.corpus import Corpus, Facts, indicators
+from defrag.lab.peer_program import peak_memory
 from defrag.lab.peers import TEXT_PEERS, run_text_peer
-from defrag.lab.records import peak_memory, size_of, timed
+from defrag.lab.records import size_of, timed
 from defrag.metrics import evaluate
 from defrag.specs import build
 from defrag.text.answers import as_matrix, best_cut
