@@ -80,8 +80,14 @@ def tf_idf(**settings: Any) -> Any:
     return TfidfVectorizer(**{"sublinear_tf": True, "min_df": 5, "max_df": 0.5, **settings})
 
 
+def dump(content: Any, path: Path) -> None:
+    """Write by pickle, without a copy in memory."""
+    with path.open("wb") as out:
+        pickle.dump(content, out, protocol=5)
+
+
 # Each program takes the training texts, the number of labels, a folder for the model and settings,
-# and returns a function from texts to rankings.
+# and returns a function from texts to rankings, and one that writes the model, which no clock sees.
 
 
 def fasttext(train: Texts, _: int, folder: Path, *, lr: float, loss: str) -> Any:
@@ -99,7 +105,6 @@ def fasttext(train: Texts, _: int, folder: Path, *, lr: float, loss: str) -> Any
     options = {"epoch": 25, "wordNgrams": 2, "bucket": 200_000, "dim": 50, "thread": 1}
     model = program.train_supervised(str(folder / "train.txt"), lr=lr, loss=loss, **options)
     (folder / "train.txt").unlink()
-    model.save_model(str(folder / "model.bin"))
 
     def predict(texts: list[str]) -> Any:
         names, scores = model.predict([line(text) for text in texts], k=DEPTH)
@@ -108,7 +113,7 @@ def fasttext(train: Texts, _: int, folder: Path, *, lr: float, loss: str) -> Any
             for row in zip(names, scores, strict=True)
         ])  # fmt: skip
 
-    return predict
+    return predict, lambda: model.save_model(str(folder / "model.bin"))
 
 
 def sklearn(train: Texts, n_labels: int, folder: Path, *, kind: str, **settings: Any) -> Any:
@@ -121,13 +126,12 @@ def sklearn(train: Texts, n_labels: int, folder: Path, *, kind: str, **settings:
     used = np.flatnonzero(np.bincount(Y.indices, minlength=n_labels))
     one = getattr(linear_model, kind, None) or getattr(svm, kind)
     model = OneVsRestClassifier(one(random_state=0, **settings)).fit(X, Y[:, used])
-    (folder / "model").write_bytes(pickle.dumps((words, model)))
 
     def predict(texts: list[str]) -> Any:
         labels, scores = best_of(np.asarray(model.decision_function(words.transform(texts))))
         return used[labels].astype(np.int32), scores
 
-    return predict
+    return predict, lambda: dump((words, model), folder / "model")
 
 
 def omikuji(train: Texts, n_labels: int, folder: Path, **settings: Any) -> Any:
@@ -147,14 +151,16 @@ def omikuji(train: Texts, n_labels: int, folder: Path, **settings: Any) -> Any:
         setattr(hyper, name, value)
     model = program.Model.train_on_data(str(folder / "train.txt"), hyper, n_threads=1)
     (folder / "train.txt").unlink()
-    model.save(str(folder / "model"))
-    (folder / "words").write_bytes(pickle.dumps(words))
 
     def predict(texts: list[str]) -> Any:
         rows = pairs_of(words.transform(texts))
         return ranked([model.predict(row, beam_size=10, top_k=DEPTH) for row in rows])
 
-    return predict
+    def save() -> None:
+        model.save(str(folder / "model"))
+        dump(words, folder / "words")
+
+    return predict, save
 
 
 def libmultilabel(train: Texts, _: int, folder: Path, *, kind: str) -> Any:
@@ -169,14 +175,13 @@ def libmultilabel(train: Texts, _: int, folder: Path, *, kind: str) -> Any:
     data = words.fit_transform(given)["train"]
     model = getattr(linear, kind)(data["y"], data["x"])
     classes = np.array([int(name) for name in words.label_mapping])
-    (folder / "model").write_bytes(pickle.dumps((words, model)))
 
     def predict(texts: list[str]) -> Any:
         rows = words.vectorizer.transform(texts)
         labels, scores = best_of(np.asarray(linear.predict_values(model, rows)))
         return classes[labels].astype(np.int32), scores
 
-    return predict
+    return predict, lambda: dump((words, model), folder / "model")
 
 
 def pecos(train: Texts, n_labels: int, folder: Path, **settings: Any) -> Any:
@@ -191,15 +196,14 @@ def pecos(train: Texts, n_labels: int, folder: Path, **settings: Any) -> Any:
     X, Y = words.predict(train.texts, threads=1), train.matrix(n_labels).tocsc()
     chain = Indexer.gen(LabelEmbeddingFactory.create(Y, X, method="pifa", threads=1), threads=1)
     model = XLinearModel.train(X, Y, C=chain, threads=1, **settings)
-    model.save(str(folder / "model"))
-    words.save(str(folder / "words"))
+    model.save(str(folder / "model"))  # its fast predictor is the one that is read back
     fast = XLinearModel.load(str(folder / "model"), is_predict_only=True)
 
     def predict(texts: list[str]) -> Any:
         rows = words.predict(texts, threads=1)
         return best_of(fast.predict(rows, only_topk=DEPTH, beam_size=20, threads=1))
 
-    return predict
+    return predict, lambda: words.save(str(folder / "words"))
 
 
 def napkinxc(train: Texts, _: int, folder: Path, **settings: Any) -> Any:
@@ -211,7 +215,6 @@ def napkinxc(train: Texts, _: int, folder: Path, **settings: Any) -> Any:
     model = PLT(str(folder / "model"), seed=0, threads=1, **settings)
     model.fit(X, train.labels)
     model.load()
-    (folder / "words").write_bytes(pickle.dumps(words))
 
     def predict(texts: list[str]) -> Any:
         rows = words.transform(texts)
@@ -219,7 +222,7 @@ def napkinxc(train: Texts, _: int, folder: Path, **settings: Any) -> Any:
                    for i in range(0, rows.shape[0], 100)]  # fmt: skip
         return ranked([pairs for some in answers for pairs in some])
 
-    return predict
+    return predict, lambda: dump(words, folder / "words")
 
 
 _BONSAI = {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3}
@@ -276,8 +279,9 @@ def main() -> int:
         place = folder / f"model{number}"
         place.mkdir()
         begin = _clock()
-        predict = learn(parts["train"], n_labels, place, **settings)
+        predict, save = learn(parts["train"], n_labels, place, **settings)
         training = _since(begin)
+        save()
         dev = predict(parts["dev"].texts)
         gain = _gain(dev[0], parts["dev"].labels)
         if gain > best[0]:
