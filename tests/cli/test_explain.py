@@ -236,4 +236,6 @@ def test_suggest_imports_neither_scikit_learn_nor_what_typer_reads_words_with():
 
 def test_suggest_prints_nothing_for_unknown_words():
     assert run_well("suggest", "texts.safetensors", "unheard") == ""
-    assert json.loads(run_well("suggest", "texts.safetensors", "", "--json")) == {"labels": []}
+    assert json.loads(run_well("suggest", "texts.safetensors", "", "--json")) == {
+        "scores": "score", "labels": []
+    }  # fmt: skip

@@ -259,7 +259,7 @@ def test_status_models_and_document(client):
         "status": "ready",
     }  # fmt: skip
     assert client.get("/v1/models").json()["models"][0] == {
-        "name": "texts", "takes": "texts", "labels": 3,
+        "name": "texts", "takes": "texts", "labels": 3, "scores": "score",
     }  # fmt: skip
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {

@@ -169,6 +169,7 @@ def test_default_has_three_trees_if_names_rank(model):
 
 def test_unseen_labels_are_found_by_their_names(model):
     assert model.naming_.use == "added"
+    assert model._labels_.score_kind == "probability"
     names, scores = model.predict_topk(["kind599 thing599 and noise3", "kind599 noise3"], k=3)
     assert names[0, 0] == "l599"
     assert "l599" not in names[1]  # half of a name

@@ -90,7 +90,8 @@ def suggest(
     ]
     reasons = [classifier.explain(words, one.label) for one in found] if why else []
     if as_json:
-        print_json(_as_dict(found, reasons))
+        kind = classifier._labels_.score_kind
+        print_json({"scores": kind, **_as_dict(found, reasons)})
     elif found:
         _show(found, reasons)
     else:

@@ -79,7 +79,10 @@ class ServedModel:
 
     def describe(self) -> Model:
         """Return the description of the model for clients."""
-        return Model(self.name, "texts" if self.takes_texts else "rows", self.n_labels)
+        if not isinstance(self.classifier, TextClassifier):
+            return Model(self.name, "rows", self.n_labels)
+        kind = self.classifier._labels_.score_kind
+        return Model(self.name, "texts", self.n_labels, kind)
 
     def sample(self) -> Any:
         """Return an input with known features: a text, or a row as a dictionary."""

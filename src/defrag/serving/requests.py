@@ -179,11 +179,12 @@ class Explanations(Struct):
 
 
 class Model(Struct):
-    """A served model; ``takes`` is "texts" or "rows"."""
+    """A served model; ``takes`` is "texts" or "rows", ``scores`` "score" or "probability"."""
 
     name: str
     takes: str
     labels: int
+    scores: str = "score"
 
 
 class Models(Struct):

@@ -166,6 +166,11 @@ class LabelTable:
         return None if self.evidence is None else self.evidence.naming.ranker
 
     @property
+    def score_kind(self) -> str:
+        """What scores are: "probability" if names rank the labels, else "score"."""
+        return "score" if self.ranker is None else "probability"
+
+    @property
     def n_ranked(self) -> int:
         """The number of labels that may be ranked: with points, or all that have names."""
         return self.n_trained if self.ranker is None else len(self.classes)

@@ -184,7 +184,9 @@ async function explain(model, label, called, opener) {
 
 function answer(found, model) {
   const word = found.segments ? "word" : "feature";
-  find("answer").textContent = `Score ${shown(found.score)} in ${model}; without any known ${word} it would be ${shown(found.base)}.`;
+  const { scores } = state.models.find((one) => one.name === model);
+  const kind = scores === "probability" ? "Probability" : "Score";
+  find("answer").textContent = `${kind} ${shown(found.score)} in ${model}; without any known ${word} it would be ${shown(found.base)}.`;
   find("feature").textContent = found.segments ? "Words" : "Feature";
   find("notes").textContent = [`Found ${found.how}.`, ...found.notes].join(" ");
   const heaviest = Math.max(...(found.segments || []).map((piece) => Math.abs(piece.weight)), 1e-12);
