@@ -1,4 +1,4 @@
-"""Give labels names in two languages, find them by name, and follow a change without training."""
+"""Labels with names in two languages: found by name, and changed without training."""
 
 from defrag import TextClassifier, Thesaurus, load_dataset
 

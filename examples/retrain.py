@@ -1,7 +1,7 @@
 """Retrain when texts have arrived, and keep the suggestions for old texts stable.
 
 ``shape=`` keeps the label trees of the model in use: every label keeps its neighbours, and all
-weights are learnt anew from all texts.
+weights are learnt again from all texts.
 """
 
 import tempfile

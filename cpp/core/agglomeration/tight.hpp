@@ -15,8 +15,8 @@ namespace defrag {
 ///
 /// The samples of an item are its coordinates that come first in a random order of coordinates, so
 /// that two items share them about as often as they share coordinates. The few leaders with the
-/// most shared samples are compared, exactly: a leader may be missed, but nobody follows one that
-/// is less like it than `min_cosine`.
+/// most shared samples are compared, exactly: a leader may be missed, but no item follows one
+/// that is less like it than `min_cosine`.
 /// O(entries) time, and a few integers per item; threads find the samples, one the leaders.
 Vector<std::int32_t> tight_leaders(const Context& context, const CsrView& items,
                                    const std::int32_t* order, double min_cosine,
