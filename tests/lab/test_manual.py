@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ("choosing", "experiments", "results/table2")
+PAGES = ("index", "choosing", "experiments", "results/table2")
 CONF = """
 extensions = ["myst_parser"]
 html_theme = "furo"
@@ -25,14 +25,14 @@ def manual(tmp_path_factory):
         pytest.importorskip(package, reason="the manual's tools are not installed")
     from sphinx.application import Sphinx  # noqa: PLC0415 - may not be installed
 
-    folder = tmp_path_factory.mktemp("manual")
-    (folder / "results").mkdir()
+    folder = tmp_path_factory.mktemp("manual") / "docs"
+    (folder / "results").mkdir(parents=True)
+    shutil.copy(DOCS.parent / "README.md", folder.parent)  # the first page shows a part of it
     (folder / "conf.py").write_text(CONF)
-    shutil.copytree(DOCS / "_static", folder / "_static")
+    for name in ("_static", "pictures"):
+        shutil.copytree(DOCS / name, folder / name)
     for page in PAGES:
         shutil.copy(DOCS / f"{page}.md", folder / f"{page}.md")
-    listed = "\n".join(PAGES)
-    (folder / "index.md").write_text(f"# Manual\n\n```{{toctree}}\n{listed}\n```\n")
     built = folder / "build"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the tools, which tests make errors
