@@ -276,7 +276,7 @@ def rules_of(estimator: type) -> dict[str, Rule]:
 
 
 def declare(cls: type[Any]) -> None:
-    """Give a class the signature, the ``__init__`` and the docstring that its fields describe.
+    """Set on a class the signature, the ``__init__`` and the docstring that its fields describe.
 
     An attribute without a field that has the name of an inherited parameter fixes its value: the
     class does not have the parameter.

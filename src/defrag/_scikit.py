@@ -157,7 +157,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _replace_stand_ins(base: ModuleType) -> None:
-    """Give all classes the bases of scikit-learn in place of the stand-ins."""
+    """Put the bases of scikit-learn on all classes, in place of the stand-ins."""
     real = {stand_in: getattr(base, name) for name, stand_in in _stand_ins.items()}
     _stand_ins.update({name: getattr(base, name) for name in _stand_ins})
     changed = {cls: None for stand_in in real for cls in _below(stand_in)}  # in this order

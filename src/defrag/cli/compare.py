@@ -175,7 +175,7 @@ def compare(
         },
     )
     if predictions and order_by:
-        raise ValueError("--predictions are those of TEST, which --order-by divides anew")
+        raise ValueError("--predictions are those of TEST, which --order-by replaces")
     sys.path.insert(0, "")  # for classes in the current folder
     given = classifier or ["label-tree"]
     foreign = {word: one for word in given if (one := foreign_class(word)) is not None}

@@ -189,7 +189,7 @@ def corpus_of_texts(
 def split_by_order(
     train: LabelledTexts, test: LabelledTexts, keys: Sequence[Sequence[str]]
 ) -> tuple[LabelledTexts, LabelledTexts]:
-    """Return all texts divided anew: as many as before are the test, those with the largest keys.
+    """Return other parts: as many texts as before are the test, those with the largest keys.
 
     Keys are dates or numbers, one for each text of both parts; equal ones keep their order.
 

@@ -1,6 +1,6 @@
 """Logs of a server: events as lines of text, or events and requests as JSON lines.
 
-A log must not decide whether the server lives. Standard error may be a pipe that nobody reads, or
+A log must not decide whether the server lives. Standard error may be a pipe that is not read, or
 a file on a full disk: a line that cannot be written at once is dropped, and counted.
 """
 
