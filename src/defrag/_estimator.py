@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from scipy import sparse
 
@@ -12,16 +13,12 @@ from defrag import persistence
 from defrag._parameters import Int, check_value, declare, fitted, param, parameters_of, rules_of
 from defrag._scikit import BaseEstimator, TransformerMixin, check_is_fitted, import_scikit
 from defrag._validation import check_features
+from defrag.io.files import PathLike
+from defrag.typing import Csr, MatrixLike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Concatenate, ParamSpec
-
     from sklearn.utils import Tags
     from typing_extensions import dataclass_transform
-
-    from defrag.io.files import PathLike
-    from defrag.typing import Csr, MatrixLike
 
     P = ParamSpec("P")
     E = TypeVar("E", bound="Estimator")

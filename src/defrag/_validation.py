@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
+from defrag._native import KernelRows
 from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
-
-    from defrag._native import KernelRows
 
 # --- Matrices.
 

@@ -19,6 +19,7 @@ from defrag._progress import logger
 from defrag._scikit import OneToOneFeatureMixin, clone
 from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.classifiers import LabelTree
+from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import BASE, Transforming, check_part
 from defrag.classifiers._support import Cost
 from defrag.explain.parts import EntryShares, shares_of_kept
@@ -28,8 +29,6 @@ from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Offsets, See
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
-
-    from defrag.classifiers._base import Classifier
 
 # --- The pilot: importance of features for a coarse classification of the points.
 

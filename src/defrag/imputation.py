@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from defrag._validation import check_features, check_seed
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import RIDGE, CoOccurrence, find_groups
 from defrag.classifiers import LabelTree
+from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import BASE, Transforming, check_part
 from defrag.classifiers._support import Cost, unit_rows
 from defrag.explain.parts import MatrixShares, normalised_shares
@@ -46,9 +47,6 @@ from defrag.persistence.fields import (
 from defrag.persistence.kinds import Child, Unfitted, kind_of
 from defrag.trees import member_seeds
 from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
-
-if TYPE_CHECKING:
-    from defrag.classifiers._base import Classifier
 
 # --- Estimation of the fraction of missing features of a point, learnt from erased points.
 #

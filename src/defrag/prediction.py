@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ from defrag._progress import escaped, progress_bar, progress_pulse
 from defrag.classifiers._answers import label_names
 from defrag.classifiers._base import Classifier
 from defrag.exceptions import DataWarning, FormatError
-from defrag.io.corpora import CORPUS_FORMS, open_corpus
+from defrag.io.corpora import CORPUS_FORMS, Corpus, open_corpus
 from defrag.io.documents import CorpusOptions
 from defrag.io.files import atomic_writer, display_name, open_input
 from defrag.io.formats import RowBlocks, cut_rows
@@ -31,9 +31,6 @@ from defrag.io.xmc import read_svmlight
 from defrag.persistence import load
 from defrag.text import TextClassifier
 from defrag.typing import Floats, Ids
-
-if TYPE_CHECKING:
-    from defrag.io.corpora import Corpus
 
 Model: TypeAlias = Classifier | TextClassifier
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,10 @@ from defrag._propensity import inverse_propensity
 from defrag._scikit import check_is_fitted
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
+from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import BASE, Wrapping
-from defrag.classifiers._division import csr_arrays, csr_from_arrays
+from defrag.classifiers._division import Arrays, csr_arrays, csr_from_arrays
+from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, unit_rows
 from defrag.classifiers.label_tree import LabelTree
 from defrag.exceptions import DataWarning
@@ -39,12 +41,7 @@ from defrag.persistence.kinds import Unfitted
 from defrag.trees import member_seeds
 from defrag.typing import Csr, Floats, Ids
 
-if TYPE_CHECKING:
-    from defrag.classifiers._base import Classifier
-    from defrag.classifiers._division import Arrays
-    from defrag.classifiers._following import Shapes
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 # --- Candidate labels of a base classifier, and their re-ranking.
 

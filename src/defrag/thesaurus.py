@@ -13,25 +13,19 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag._names import Names
 from defrag._parameters import Int
 from defrag.exceptions import FormatError
-from defrag.io.files import display_name
-from defrag.io.thesauri import open_statements, statements_of
+from defrag.io.files import PathLike, ReadLimits, display_name
+from defrag.io.thesauri import Statement, ThesaurusForm, What, open_statements, statements_of
 from defrag.persistence.fields import COUNT, MAX_COUNT, Array, Number, Part, State, Strings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from defrag.io.files import PathLike, ReadLimits
-    from defrag.io.thesauri import Statement, ThesaurusForm, What
 
 _MAX_LANGUAGES = 1 << 16
 _COUNT_OR_NONE = Int(0, MAX_COUNT)

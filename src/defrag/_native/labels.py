@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy.typing import NDArray
 
 from defrag import _core
+from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
 if TYPE_CHECKING:
     import numpy as np
 
     from defrag._native import Loss
-    from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
     Values = NDArray[np.float64]
 

@@ -21,13 +21,12 @@ from scipy import sparse
 from defrag.annif.settings import build_classifier, tunable, unknown_settings
 from defrag.persistence import load
 from defrag.specs import parse_value
+from defrag.text import TextClassifier
 from defrag.thesaurus import Thesaurus
 from defrag.typing import Csr
 
 if TYPE_CHECKING:
     from annif.corpus import Document, DocumentCorpus
-
-    from defrag.text import TextClassifier
 
 
 class Trial(HPObjective):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from defrag._parameters import rules_of
+from defrag.classifiers._base import Classifier
 from defrag.focusing import Focused
 from defrag.specs import checked, find_class, parse_value
 from defrag.text.classifier import TextClassifier, default_vectorizer
 from defrag.text.vectorizer import TextVectorizer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from defrag.classifiers._base import Classifier
 
 _OF_TEXTS = {name for name in rules_of(TextVectorizer) if name not in {"n_jobs", "verbose"}}
 _OWN = {"answers", "classifier", "focus", "random_state"}

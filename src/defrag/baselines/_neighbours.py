@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +25,18 @@ from defrag import _native
 from defrag._native import RowPanels
 from defrag._parameters import Choice, Int, fitted, param
 from defrag._progress import progress_bar
+from defrag.classifiers._base import Classifier
 from defrag.classifiers._division import (
+    Arrays,
     Divisible,
     Division,
+    Piece,
     Units,
     by_number,
     csr_arrays,
     csr_from_arrays,
 )
+from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, unit_rows
 from defrag.persistence._checks import check_csr, check_ints, check_length, check_offsets
 from defrag.persistence._weights import (
@@ -46,11 +50,6 @@ from defrag.persistence.fields import MAX_COUNT, Array, Number, Part, Sparse, St
 from defrag.persistence.kinds import Child
 from defrag.trees import member_seeds
 from defrag.typing import Csr, Floats, Ids, Offsets
-
-if TYPE_CHECKING:
-    from defrag.classifiers._base import Classifier
-    from defrag.classifiers._division import Arrays, Piece
-    from defrag.classifiers._following import Shapes
 
 # --- Approximate nearest neighbours by HNSW graphs of usearch, an optional dependency.
 

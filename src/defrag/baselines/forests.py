@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,16 @@ from defrag._parameters import Float, Int, OrAuto, fitted, param
 from defrag._progress import progress_bar
 from defrag._propensity import inverse_propensity
 from defrag._scikit import clone
-from defrag.classifiers._division import Divisible, Division, Units, csr_arrays, csr_from_arrays
+from defrag.classifiers._division import (
+    Arrays,
+    Divisible,
+    Division,
+    Piece,
+    Units,
+    csr_arrays,
+    csr_from_arrays,
+)
+from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, labels_with_points, unit_rows
 from defrag.persistence._checks import check_finite, check_increasing, check_length
 from defrag.persistence._weights import unpack_values
@@ -48,10 +57,6 @@ from defrag.persistence.trees import (
 )
 from defrag.trees import member_seeds
 from defrag.typing import Csr, Floats, Ids, Offsets
-
-if TYPE_CHECKING:
-    from defrag.classifiers._division import Arrays, Piece
-    from defrag.classifiers._following import Shapes
 
 # --- Joining of forests.
 

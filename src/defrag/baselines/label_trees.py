@@ -8,23 +8,19 @@ search.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from defrag import _native
-from defrag._native import LabelTreeArrays, Loss, SolverOptions
+from defrag._native import KernelRows, LabelTreeArrays, Loss, SolverOptions
 from defrag._parameters import Choice, Float, Int, param
 from defrag._progress import progress_bar
 from defrag.classifiers._support import unit_rows
-from defrag.classifiers.label_tree import TreeClassifier, cluster_labels
+from defrag.classifiers.label_tree import TrainedTree, TreeClassifier, TreeData, cluster_labels
 from defrag.trees import widen_tree
 from defrag.typing import Csr, Floats, Ids, Progress
-
-if TYPE_CHECKING:
-    from defrag._native import KernelRows
-    from defrag.classifiers.label_tree import TrainedTree, TreeData
 
 
 class PublishedTrees(TreeClassifier):

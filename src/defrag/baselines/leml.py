@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +23,12 @@ from defrag.baselines._neighbours import (
     unpack_panels,
 )
 from defrag.classifiers._base import Classifier
+from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, labels_with_points, unit_rows
-from defrag.explain.explainers import SingleIndex
+from defrag.explain.explainers import Explainer, SingleIndex
 from defrag.persistence._weights import LANES, check_label_ids, panel_runs
 from defrag.persistence.fields import Array, Number, Part, State, Weights
 from defrag.typing import Csr, Floats, Ids, Progress
-
-if TYPE_CHECKING:
-    from defrag.classifiers._following import Shapes
-    from defrag.explain.explainers import Explainer
 
 _START_ROUNDS = 3
 """Rounds of subspace iteration for the leading singular vectors of the labels."""

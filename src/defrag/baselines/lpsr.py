@@ -19,19 +19,16 @@ from defrag.baselines._neighbours import assign_points, route
 from defrag.baselines.sleec import centroids
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import BASE, Wrapping
-from defrag.classifiers._support import unit_rows
+from defrag.classifiers._division import Arrays
+from defrag.classifiers._support import Cost, Ranker, unit_rows
 from defrag.classifiers.one_vs_rest import DiSMEC
-from defrag.explain.explainers import Noted
+from defrag.explain.explainers import Explainer, Noted
 from defrag.persistence._checks import check_csr
 from defrag.persistence.fields import Array, Part, Sparse, State
 from defrag.typing import Csr, Floats, Ids, Offsets
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
-
-    from defrag.classifiers._division import Arrays
-    from defrag.classifiers._support import Cost, Ranker
-    from defrag.explain.explainers import Explainer
 
 _MIN_CLUSTER_POINTS = 10
 """Smaller clusters are removed."""

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from defrag._names import Names
 from defrag._parameters import Int
+from defrag._validation import Labels
+from defrag.explain import Explanation, Explanations, LabelFeatures
 from defrag.explain.explainers import Explainer
 from defrag.explain.explanation import explain_row, rank_features
 from defrag.persistence._checks import check_finite, check_length
 from defrag.persistence.fields import Array, Part, State
+from defrag.typing import Csr, Floats, Ids
 
 if TYPE_CHECKING:
-    from defrag._validation import Labels
     from defrag.classifiers._base import Classifier
-    from defrag.explain import Explanation, Explanations, LabelFeatures
-    from defrag.typing import Csr, Floats, Ids
 
 # --- Labels by name: names for ids, and labels of other data as columns of a model.
 

@@ -50,11 +50,15 @@ from defrag.classifiers._support import (
     SCORES_AT_A_TIME,
     Cost,
     FilteredRanker,
+    Ranker,
     check_names,
     warn_about_data,
     warn_data,
 )
 from defrag.classifiers._weights import check_sample_weight, with_class_weight
+from defrag.explain import Explanation, Explanations, LabelFeatures
+from defrag.explain.explainers import Explainer
+from defrag.io.files import PathLike
 from defrag.persistence.fields import COUNT, Classes, Number, Object, Part, State, Strings
 from defrag.persistence.fields import feature_names as names_of_features
 from defrag.thesaurus import Thesaurus, unknown_label
@@ -63,11 +67,6 @@ from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 if TYPE_CHECKING:
     from sklearn.utils import Tags
     from typing_extensions import Self
-
-    from defrag.classifiers._support import Ranker
-    from defrag.explain import Explanation, Explanations, LabelFeatures
-    from defrag.explain.explainers import Explainer
-    from defrag.io.files import PathLike
 
 # Number of points that are ranked at a time when a matrix of scores is computed.
 _ROWS_AT_A_TIME = 20_000

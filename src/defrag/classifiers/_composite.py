@@ -9,26 +9,22 @@ fit the reductions in the plan and the members elsewhere (:class:`Reducing`).
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from defrag._estimator import Estimator
 from defrag._parameters import fitted, param
 from defrag._progress import progress_stage
 from defrag._scikit import clone
 from defrag.classifiers._base import Classifier
-from defrag.explain.explainers import Transformed
+from defrag.classifiers._division import Arrays
+from defrag.classifiers._following import Shapes
+from defrag.explain.explainers import Explainer, Transformed
+from defrag.explain.parts import Shares
 from defrag.persistence.fields import State
 from defrag.persistence.kinds import Child, Unfitted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from defrag._estimator import Estimator
-    from defrag.classifiers._division import Arrays
-    from defrag.classifiers._following import Shapes
-    from defrag.explain.explainers import Explainer
-    from defrag.explain.parts import Shares
-    from defrag.typing import Csr, Floats, Ids, Seed
+from defrag.typing import Csr, Floats, Ids, Seed
 
 
 def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:

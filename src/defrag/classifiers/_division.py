@@ -19,12 +19,11 @@ from scipy import sparse
 from defrag._estimator import all_or_nothing
 from defrag._parameters import VERBOSE, param
 from defrag.classifiers._base import Classifier
+from defrag.classifiers._following import Shapes
 from defrag.typing import Csr, Floats
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from defrag.classifiers._following import Shapes
 
 Arrays: TypeAlias = "dict[str, NDArray[Any]]"
 """Named arrays, which can be stored in a file."""

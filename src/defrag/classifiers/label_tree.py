@@ -15,14 +15,22 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
-from defrag._native import LabelTreeArrays, LabelTreeWeights, Loss, SolverOptions
+from defrag._native import (
+    FeatureIndex,
+    KernelRows,
+    LabelTreeArrays,
+    LabelTreeWeights,
+    Loss,
+    SolverOptions,
+    StoredTreeWeights,
+)
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag._scikit import clone
@@ -34,6 +42,7 @@ from defrag.classifiers._blocks import (
     node_costs,
 )
 from defrag.classifiers._division import (
+    Arrays,
     Divisible,
     Division,
     Piece,
@@ -41,7 +50,7 @@ from defrag.classifiers._division import (
     by_number,
     numbered,
 )
-from defrag.classifiers._following import follow_tree
+from defrag.classifiers._following import Shapes, follow_tree
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
 from defrag.explain.explainers import Explainer, members_that_found, own_features, search_notes
@@ -54,16 +63,10 @@ from defrag.persistence.trees import (
     stored_weights,
     tree_values,
 )
-from defrag.trees import build_tree, label_vectors, member_seeds, widen_tree
+from defrag.trees import BalancedTree, build_tree, label_vectors, member_seeds, widen_tree
 from defrag.typing import Csr, Floats, Ids, Offsets
 
-if TYPE_CHECKING:
-    from defrag._native import FeatureIndex, KernelRows, StoredTreeWeights
-    from defrag.classifiers._division import Arrays
-    from defrag.classifiers._following import Shapes
-    from defrag.trees import BalancedTree
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 # Memory per non-zero of a point and label of that point: of label vectors, and of weights.
 _BYTES_PER_PATH, _BYTES_PER_PATH_AND_TREE = 8, 5

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +23,22 @@ from defrag import _native
 from defrag._native import FlatWeights, SolverOptions
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
-from defrag.classifiers._division import Divisible, Division, Units, csr_arrays, csr_from_arrays
+from defrag.classifiers._division import (
+    Arrays,
+    Divisible,
+    Division,
+    Piece,
+    Units,
+    csr_arrays,
+    csr_from_arrays,
+)
+from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
 from defrag.explain.explainers import Explainer, SingleIndex
 from defrag.persistence._weights import check_flat_weights
 from defrag.persistence.fields import Array, Object, State, Weights
 from defrag.typing import Csr, Floats, Ids, Progress
-
-if TYPE_CHECKING:
-    from defrag.classifiers._division import Arrays, Piece
-    from defrag.classifiers._following import Shapes
 
 # --- Explanations of one-vs-rest classifiers, from the weights of single labels.
 

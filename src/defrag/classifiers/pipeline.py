@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.pipeline import Pipeline
 
+from defrag.typing import Floats, Ids
+
 if TYPE_CHECKING:
     from defrag.explain import LabelFeatures
-    from defrag.typing import Floats, Ids
 
 
 def predict_topk(model: Any, X: Any, k: int = 5, **options: Any) -> tuple[Ids, Floats]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,19 +18,15 @@ import typer
 from defrag._progress import escaped, progress_pulse
 from defrag.cli._console import print_message
 from defrag.cli._flags import Words, refuse_flags
-from defrag.io import read_points, write_points
-from defrag.io.corpora import CORPUS_FORMS, collect_texts, open_corpus
+from defrag.io import Points, read_points, write_points
+from defrag.io.corpora import CORPUS_FORMS, CorpusForm, LabelledTexts, collect_texts, open_corpus
 from defrag.io.documents import CorpusOptions, counted
 from defrag.io.files import display_name, without_compression
 from defrag.io.points import POINT_FORMS, read_names, text_form
+from defrag.typing import Csr
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from defrag.io import Points
-    from defrag.io.corpora import CorpusForm, LabelledTexts
     from defrag.prediction import AnyBlocks, Model
-    from defrag.typing import Csr
 
 
 LabelsFlag = Annotated[

@@ -8,20 +8,17 @@ import typer
 
 from defrag import registry
 from defrag._progress import escaped, progress_pulse
-from defrag.agglomeration import Defrag
+from defrag.agglomeration import Defrag, FeatureClustering
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import LabelsFlag, MatrixReading, check_stdout, check_targets, write
 from defrag.cli._flags import Words, estimator_flags, flag_name
-from defrag.io import read_word_vectors, write_groups
+from defrag.io import Points, read_word_vectors, write_groups
 from defrag.io.points import read_names
 from defrag.metrics import balance
 from defrag.specs import VARIANTS
 
 if TYPE_CHECKING:
     import inspect
-
-    from defrag.agglomeration import FeatureClustering
-    from defrag.io import Points
 
 
 HELP = (

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -19,24 +20,17 @@ from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import Reading, check_targets
 from defrag.cli._flags import refuse_flags
-from defrag.io import Split
+from defrag.io import LabelledTexts, Split
 from defrag.io.files import atomic_writer, display_name
 from defrag.io.points import read_names
 from defrag.lab.comparison import ACCURACY, comparison_page
 from defrag.lab.corpus import Corpus, corpus_of_texts, split_by_order
-from defrag.lab.page import Table, table_of
+from defrag.lab.page import Page, Table, table_of
 from defrag.lab.records import Job, Store, collect
 from defrag.lab.runs import Messages, predicted, run_all
 from defrag.lab.studies import Method, combine
 from defrag.metrics import read_any_predictions
 from defrag.specs import NONE, describe_foreign, foreign_class
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from defrag.io import LabelledTexts
-    from defrag.lab.page import Page
-
 
 HELP = (
     "Train, evaluate and compare methods on your data: matrices, or texts with label names.\n\n"

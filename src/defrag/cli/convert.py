@@ -17,11 +17,10 @@ from defrag.persistence import load
 from defrag.specs import checked
 from defrag.text import TextClassifier, TextVectorizer, text_matrices
 from defrag.text.classifier import default_vectorizer
+from defrag.text.conversion import Vectorized
 
 if TYPE_CHECKING:
     import inspect
-
-    from defrag.text.conversion import Vectorized
 
 
 HELP = (

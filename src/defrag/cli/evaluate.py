@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -19,13 +19,9 @@ from defrag.cli._flags import Words
 from defrag.exceptions import FormatWarning
 from defrag.io.files import display_name
 from defrag.io.points import form_of_name, read_names
-from defrag.metrics import Truth, align, macro_precision, read_any_predictions
+from defrag.metrics import MacroPrecision, Truth, align, macro_precision, read_any_predictions
 from defrag.metrics import evaluate as evaluate_ranking
-
-if TYPE_CHECKING:
-    from defrag.metrics import MacroPrecision
-    from defrag.typing import Csr
-
+from defrag.typing import Csr
 
 HELP = (
     "Evaluate predictions against true labels; all metrics are percentages.\n\n"

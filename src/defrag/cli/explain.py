@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,12 +10,8 @@ from defrag.cli._console import JsonFlag, examples, print_json, terminal
 from defrag.cli._data import LanguageFlag, Reading
 from defrag.cli._flags import refuse_flags
 from defrag.explain import Explanations
-from defrag.prediction import load_classifier
+from defrag.prediction import AnyBlocks, Model, load_classifier
 from defrag.text import TextClassifier
-
-if TYPE_CHECKING:
-    from defrag.prediction import AnyBlocks, Model
-
 
 HELP = (
     "Explain the score of a label for a point or a text.\n\n"

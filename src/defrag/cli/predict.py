@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,12 +13,8 @@ from defrag.cli._console import examples, print_message, print_next
 from defrag.cli._data import AllowFlag, DenyFlag, Reading, check_targets
 from defrag.cli._flags import Words, refuse_flags
 from defrag.distributed import predict_ray
-from defrag.prediction import LineFormat, load_classifier, predict_blocks
+from defrag.prediction import LineFormat, Model, Predicted, load_classifier, predict_blocks
 from defrag.text import TextClassifier
-
-if TYPE_CHECKING:
-    from defrag.prediction import Model, Predicted
-
 
 HELP = (
     "Predict the best labels of points.\n\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -33,12 +33,8 @@ from defrag.lab.results import (
     write_pages,
     write_records,
 )
-from defrag.lab.studies import STUDIES
+from defrag.lab.studies import STUDIES, Study
 from defrag.specs import NONE
-
-if TYPE_CHECKING:
-    from defrag.lab.studies import Study
-
 
 ALL = "all"
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message, terminal
 from defrag.cli._data import AllowFlag, DenyFlag, LanguageFlag
+from defrag.explain import Explanation
 from defrag.io.files import open_input
 from defrag.prediction import load_classifier
 from defrag.text import TextClassifier
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from defrag.explain import Explanation
-
 
 HELP = (
     "Suggest the labels of one text.\n\n"

@@ -7,6 +7,7 @@ flag is decided in :func:`build_classifier`.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ import typer
 from defrag import registry
 from defrag._parameters import rules_of
 from defrag._progress import escaped, progress_pulse
+from defrag.classifiers._base import Classifier
 from defrag.classifiers.estimate import estimate
 from defrag.cli._console import JsonFlag, examples, print_json, print_message, print_next
 from defrag.cli._data import (
@@ -33,18 +35,14 @@ from defrag.cli._data import (
 )
 from defrag.cli._flags import Words, estimator_flags, flag_name, own_flags, refuse_flags
 from defrag.cli.app import VerbCommand
-from defrag.io.corpora import CORPUS_FORMS
+from defrag.io.corpora import CORPUS_FORMS, CorpusForm
 from defrag.specs import NONE, VARIANTS, checked, compose, parse_value
 from defrag.text import TextClassifier, TextVectorizer
 from defrag.text.classifier import default_vectorizer
+from defrag.typing import Csr
 
 if TYPE_CHECKING:
     import inspect
-    from collections.abc import Iterable
-
-    from defrag.classifiers._base import Classifier
-    from defrag.io.corpora import CorpusForm
-    from defrag.typing import Csr
 
 
 HELP = (

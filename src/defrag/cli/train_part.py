@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,14 +10,18 @@ from defrag._progress import escaped
 from defrag.cli._console import examples, print_next
 from defrag.cli._data import LabelNamesFlag, LabelsFlag, Reading
 from defrag.cli._flags import refuse_flags
-from defrag.distributed import fit_part, load_part, load_plan, part_path, save_part
+from defrag.distributed import (
+    PartResult,
+    Plan,
+    fit_part,
+    load_part,
+    load_plan,
+    part_path,
+    save_part,
+)
 from defrag.exceptions import ModelFormatError
 from defrag.io.files import display_name
 from defrag.text import TextClassifier
-
-if TYPE_CHECKING:
-    from defrag.distributed import PartResult, Plan
-
 
 HELP = (
     "Train parts of a plan that 'defrag train --parts N' wrote.\n\n"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,12 @@ from defrag._scikit import clone
 from defrag._validation import Labels, check_features, check_labels
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import Reducing, Wrapping
-from defrag.classifiers._division import Divisible, Division, Piece
+from defrag.classifiers._division import Arrays, Divisible, Division, Piece
 from defrag.persistence import pack, unpack
 from defrag.text import TextClassifier, TextVectorizer
 from defrag.text._texts import check_text_labels, check_texts
 from defrag.text.answers import answers_without, pack_answers, unpack_answers
 from defrag.typing import Csr
-
-if TYPE_CHECKING:
-    from defrag.classifiers._division import Arrays
 
 # --- Training data of plans and parts: validation, vectorisation and checksums.
 

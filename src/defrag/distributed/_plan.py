@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from defrag._parameters import Int
 from defrag._scikit import clone
 from defrag._validation import check_seed
-from defrag.classifiers._division import Piece
+from defrag.classifiers._division import Arrays, Division, Piece
 from defrag.distributed._jobs import (
     Data,
     Sizes,
@@ -36,17 +36,13 @@ from defrag.distributed._jobs import (
     with_texts,
 )
 from defrag.exceptions import ModelFormatError
-from defrag.io.files import display_name
+from defrag.io.files import PathLike, display_name
 from defrag.persistence._container import read_model_file, write_model_file
 from defrag.persistence.fields import COUNT, MAX_COUNT, Array, Classes, Number, State, Strings
 from defrag.persistence.fields import Part as FilePart
 from defrag.persistence.kinds import SEED, Unfitted, read_state
 from defrag.text import TextClassifier
-
-if TYPE_CHECKING:
-    from defrag.classifiers._division import Arrays, Division
-    from defrag.io.files import PathLike
-    from defrag.typing import Csr, LabelsLike, MatrixLike
+from defrag.typing import Csr, LabelsLike, MatrixLike
 
 _PARTS_RULE = Int(1)
 _WORDS = "vectorizer/"

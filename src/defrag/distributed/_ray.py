@@ -10,29 +10,24 @@ import logging
 import os
 import warnings
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from defrag._parameters import Choice, Int
 from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
-from defrag.distributed._plan import join_parts, plan_and_data, train_part
+from defrag.distributed._plan import PartResult, Plan, Points, join_parts, plan_and_data, train_part
 from defrag.exceptions import DataWarning
-from defrag.io.files import atomic_writer
+from defrag.io.files import PathLike, atomic_writer
 from defrag.io.parquet import SUFFIX, load_pyarrow, table_bytes
 from defrag.io.predictions import format_ranking, json_lines
 from defrag.persistence import load
 from defrag.text import TextClassifier
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from defrag.distributed._plan import PartResult, Plan, Points
-    from defrag.io.files import PathLike
-    from defrag.typing import Csr, LabelsLike
+from defrag.typing import Csr, LabelsLike
 
 Model = TypeVar("Model", Classifier, TextClassifier)
 

@@ -11,23 +11,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
-from defrag.explain.parts import Attribution, Parts
+from defrag._native import KernelRows
+from defrag.explain.parts import Attribution, Parts, Shares
 from defrag.typing import Csr, Ids
 
-if TYPE_CHECKING:
-    from defrag._native import KernelRows
-    from defrag.explain.parts import Shares
-
-    Values = NDArray[np.float64]
-    ScoresOfRows = Callable[[Csr], NDArray[np.float64]]
-    Scores = NDArray[np.float64]
+Values = NDArray[np.float64]
+ScoresOfRows = Callable[[Csr], NDArray[np.float64]]
+Scores = NDArray[np.float64]
 
 # --- Slopes and means that turn parts of a sum into parts of a function of the sum.
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from defrag.exceptions import FormatError
 from defrag.io.documents import (
     PECOS_LABEL,
     CorpusOptions,
+    Document,
     in_utf8,
     is_folder,
     read_annif,
@@ -31,14 +33,15 @@ from defrag.io.documents import (
     read_pecos,
     read_tsv,
 )
-from defrag.io.files import display_name, open_input, without_compression
+from defrag.io.files import (
+    InputStream,
+    PathLike,
+    ReadLimits,
+    display_name,
+    open_input,
+    without_compression,
+)
 from defrag.io.parquet import is_parquet
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from defrag.io.documents import Document
-    from defrag.io.files import InputStream, PathLike, ReadLimits
 
 CorpusForm: TypeAlias = Literal[
     "jsonl", "csv", "tsv", "annif", "fasttext", "pecos", "libmultilabel", "lines", "parquet"

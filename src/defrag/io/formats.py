@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from defrag import _native
+from defrag._native import ParsedText
 from defrag.exceptions import FormatError
-from defrag.io.files import display_name, open_input
+from defrag.io.files import InputStream, PathLike, ReadLimits, display_name, open_input
 from defrag.io.npz import parse_npz
 from defrag.io.xmc import (
     FileWarnings,
@@ -21,11 +22,7 @@ from defrag.io.xmc import (
     parser_warnings,
     read_labels,
 )
-
-if TYPE_CHECKING:
-    from defrag._native import ParsedText
-    from defrag.io.files import InputStream, PathLike, ReadLimits
-    from defrag.typing import Csr
+from defrag.typing import Csr
 
 DataForm: TypeAlias = Literal["combined", "features", "npz"]
 """Format of a data file, as far as its content shows."""

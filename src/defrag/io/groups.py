@@ -18,18 +18,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from defrag.exceptions import FormatError
-from defrag.io.files import atomic_writer, open_input
+from defrag.io.files import InputStream, PathLike, ReadLimits, atomic_writer, open_input
 from defrag.io.xmc import check_limit
-
-if TYPE_CHECKING:
-    from defrag.io.files import InputStream, PathLike, ReadLimits
-    from defrag.typing import Ids, Offsets
+from defrag.typing import Ids, Offsets
 
 _NO_NUMBER = re.compile(rb"[^0-9 \t\n]")
 _MAX_DIGITS = 18

@@ -13,7 +13,7 @@ import re
 import struct
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -22,11 +22,8 @@ from scipy import sparse
 
 from defrag._validation import canonical_csr, check_labels, check_matrix
 from defrag.exceptions import FormatError
-from defrag.io.files import InputStream, atomic_writer, open_input
+from defrag.io.files import InputStream, PathLike, ReadLimits, atomic_writer, open_input
 from defrag.typing import Csr, LabelsLike, MatrixLike
-
-if TYPE_CHECKING:
-    from defrag.io.files import PathLike, ReadLimits
 
 _PARTS = ("indptr", "indices", "data", "shape")
 _NAMES = {

@@ -11,14 +11,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from scipy import sparse
 
 from defrag.exceptions import FormatError
-from defrag.io.corpora import CORPUS_FORMS, corpus_form, likely_forms
+from defrag.io.corpora import CORPUS_FORMS, CorpusForm, corpus_form, likely_forms
 from defrag.io.documents import shown
-from defrag.io.files import atomic_writer, display_name, open_input, without_compression
+from defrag.io.files import (
+    InputStream,
+    atomic_writer,
+    display_name,
+    open_input,
+    without_compression,
+)
 from defrag.io.formats import data_form, first_line, parse_data
 from defrag.io.npz import write_npz
 from defrag.io.xmc import (
@@ -30,10 +36,6 @@ from defrag.io.xmc import (
     write_xmc,
 )
 from defrag.typing import Csr
-
-if TYPE_CHECKING:
-    from defrag.io.corpora import CorpusForm
-    from defrag.io.files import InputStream
 
 PointForm: TypeAlias = Literal["xmc", "svmlight", "npz"]
 """Format of a file of points."""

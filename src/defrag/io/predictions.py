@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,9 @@ from defrag import _native
 from defrag._validation import refuse_broken
 from defrag.exceptions import FormatError
 from defrag.io.documents import numbered_lines, shown
-from defrag.io.files import atomic_writer, open_input
+from defrag.io.files import InputStream, PathLike, ReadLimits, atomic_writer, open_input
 from defrag.io.xmc import check_limit, parse_text
 from defrag.typing import Csr, Floats, Ids, MatrixLike
-
-if TYPE_CHECKING:
-    from defrag.io.files import InputStream, PathLike, ReadLimits
 
 
 def read_predictions(

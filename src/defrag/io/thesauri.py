@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from defrag.exceptions import FormatError
 from defrag.io.documents import (
@@ -23,14 +24,15 @@ from defrag.io.documents import (
     numbered_lines,
     shown,
 )
-from defrag.io.files import display_name, open_input, without_compression
-from defrag.io.triples import read_n_triples, read_rdf_xml, read_turtle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from defrag.io.files import InputStream, PathLike, ReadLimits
-    from defrag.io.triples import Triple
+from defrag.io.files import (
+    InputStream,
+    PathLike,
+    ReadLimits,
+    display_name,
+    open_input,
+    without_compression,
+)
+from defrag.io.triples import Triple, read_n_triples, read_rdf_xml, read_turtle
 
 ThesaurusForm: TypeAlias = Literal["jsonl", "csv", "tsv", "turtle", "n-triples", "rdf-xml"]
 """A format of thesauri."""

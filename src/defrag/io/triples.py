@@ -7,18 +7,15 @@ fit. ``thesauri.py`` makes statements of the triples.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urljoin
 from xml.parsers import expat
 
 from defrag.exceptions import FormatError
 from defrag.io.documents import numbered_lines, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
-    from defrag.io.files import InputStream
+from defrag.io.files import InputStream
 
 
 class Triple(NamedTuple):

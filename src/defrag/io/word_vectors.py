@@ -10,19 +10,16 @@ last ``p`` parts of a line are the vector. Only the words of a vocabulary are ke
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defrag import _native
 from defrag.exceptions import FormatError
-from defrag.io.files import open_input
+from defrag.io.files import InputStream, PathLike, ReadLimits, open_input
 from defrag.io.xmc import FileWarnings
-
-if TYPE_CHECKING:
-    from defrag.io.files import InputStream, PathLike, ReadLimits
-    from defrag.typing import Floats
+from defrag.typing import Floats
 
 _FREE_BYTES = 1 << 30
 _MAX_WORDS_PER_FOUND = 1024

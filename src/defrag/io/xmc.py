@@ -8,21 +8,24 @@ grammar (``predictions.py``); ``formats.py`` finds out which format a file has.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from scipy import sparse
 
 from defrag import _native
+from defrag._native import ParsedText
 from defrag._validation import check_labels, check_matrix
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io.files import atomic_writer, display_name, open_input
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from defrag._native import ParsedText
-    from defrag.io.files import InputStream, PathLike, ReadLimits
-    from defrag.typing import Csr, LabelsLike, MatrixLike
+from defrag.io.files import (
+    InputStream,
+    PathLike,
+    ReadLimits,
+    atomic_writer,
+    display_name,
+    open_input,
+)
+from defrag.typing import Csr, LabelsLike, MatrixLike
 
 
 def read_xmc(

@@ -9,19 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import NDArray
 
 from defrag.lab.page import COLUMNS, Column, Facts, Page, Row, Section, Table, table_of
-from defrag.lab.plots import NO_PLOTS, Series, bars, can_plot, lines
-from defrag.lab.records import Statistic, difference
+from defrag.lab.plots import NO_PLOTS, Plot, Series, bars, can_plot, lines
+from defrag.lab.records import Result, Statistic, difference
 
-if TYPE_CHECKING:
-    from defrag.lab.plots import Plot
-    from defrag.lab.records import Result
-
-    Names = Sequence[str] | NDArray[Any] | None
+Names = Sequence[str] | NDArray[Any] | None
 
 
 ACCURACY = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "coverage@1")

@@ -6,9 +6,9 @@ The command calls :func:`run_demo`, prints the tables and writes the page.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.table import Table as RichTable
@@ -16,19 +16,12 @@ from rich.text import Text
 
 from defrag import TextClassifier
 from defrag._progress import progress_pulse
-from defrag.io import load_dataset
+from defrag.io import LabelledTexts, load_dataset
 from defrag.lab.corpus import indicators
 from defrag.lab.page import COLUMNS, Facts, Html, Page, Row, Section, Table
-from defrag.lab.plots import NO_PLOTS, Series, bars, can_plot, lines
+from defrag.lab.plots import NO_PLOTS, Plot, Series, bars, can_plot, lines
 from defrag.lab.records import Statistic, machine, size_of, timed, versions
 from defrag.lab.texts import FREQUENCIES, metrics_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from defrag.io import LabelledTexts
-    from defrag.lab.plots import Plot
-
 
 SHOWN = ("P@1", "P@5", "nDCG@5", "micro-F1", "train_wall", "predict_ms", "model_bytes")
 """Columns of the table of models."""

@@ -8,24 +8,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defrag import registry
 from defrag.agglomeration import FeatureClustering
+from defrag.io import Split
 from defrag.lab.peer_program import peak_memory
 from defrag.lab.peers import PEERS, run_peer
 from defrag.lab.records import size_of, timed
 from defrag.lab.texts import TextFiles, run_on_texts
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
 from defrag.specs import build
-
-if TYPE_CHECKING:
-    from defrag.io import Split
-    from defrag.typing import Csr
-
+from defrag.typing import Csr
 
 K = (1, 3, 5)
 N_LABELS = 400

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from defrag.lab.records import difference
+from defrag.lab.records import Result, Statistic, difference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from rich.table import Table as RichTable
 
     from defrag.lab.plots import Plot
-    from defrag.lab.records import Result, Statistic
 
 
 # --- Columns of tables: title, number format, and whether larger or smaller is better.

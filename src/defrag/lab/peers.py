@@ -12,27 +12,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import ModuleType
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag.baselines import Parabel
 from defrag.classifiers._support import unit_rows
-from defrag.io import write_xmc
+from defrag.io import Split, write_xmc
 from defrag.lab import peer_program, text_program
 from defrag.typing import Csr
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import ModuleType
-
-    from numpy.typing import NDArray
-
-    from defrag.io import Split
-
 
 PEERS_PYTHON = "DEFRAG_PEERS_PYTHON"
 """Environment variable with the Python that has the other programs, or with a folder that has an

@@ -8,27 +8,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from defrag._progress import progress_pulse
 from defrag.io import load_dataset
 from defrag.lab import peers
 from defrag.lab.corpus import Corpus
 from defrag.lab.peers import PEERS, TEXT_PEERS, missing_peer
-from defrag.lab.records import Job, collect
+from defrag.lab.records import Job, Record, Store, collect
 from defrag.lab.results import Findings
 from defrag.lab.runs import NOT_RUN, Messages, is_stored, run_all
+from defrag.lab.studies import Line, Study
 from defrag.lab.texts import TextCorpus
-from defrag.specs import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from defrag.lab.records import Record, Store
-    from defrag.lab.studies import Line, Study
-    from defrag.specs import Spec
-
+from defrag.specs import Spec, build
 
 ALL_PEERS = PEERS | TEXT_PEERS
 """What tables call all other programs."""

@@ -8,29 +8,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from defrag.io import load_dataset
-from defrag.lab.comparison import FIGURES, label_plots, label_tables, run_facts
+from defrag.lab.comparison import FIGURES, Names, label_plots, label_tables, run_facts
 from defrag.lab.page import COLUMNS, Column, Facts, Html, Page, Row, Section, Table, table_of
 from defrag.lab.peers import TEXT_PEERS
 from defrag.lab.plots import NO_PLOTS, can_plot
-from defrag.lab.records import Result, Statistic, read_records
-from defrag.lab.studies import PUBLISHED, STUDIES
+from defrag.lab.records import Record, Result, Statistic, read_records
+from defrag.lab.studies import PUBLISHED, STUDIES, Published, Study
 from defrag.lab.texts import FREQUENCIES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from defrag.lab.comparison import Names
-    from defrag.lab.records import Record
-    from defrag.lab.studies import Published, Study
-
 
 # --- Results pages of the manual: written from committed records.
 

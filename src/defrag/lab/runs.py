@@ -16,29 +16,21 @@ import sys
 import threading
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from defrag._progress import logger, progress_pulse
+from defrag.io import Split
 from defrag.lab.corpus import Corpus, read_shared
 from defrag.lab.measures import K, measure, run, top_labels
-from defrag.lab.records import Result, machine, versions
-from defrag.lab.texts import read_files
-from defrag.metrics import Truth, align
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
-
-    from defrag.io import Split
-    from defrag.lab.records import Job, Record, Store
-    from defrag.lab.texts import TextFiles
-    from defrag.metrics import Predictions
-
+from defrag.lab.records import Job, Record, Result, Store, machine, versions
+from defrag.lab.texts import TextFiles, read_files
+from defrag.metrics import Predictions, Truth, align
 
 # --- An attempt at a run: its result, or the error that ended it, as part of a record.
 

@@ -6,20 +6,14 @@ A study is a list of methods, data sets and numbers to show; ``defrag reproduce`
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 from defrag.lab.peers import PEERS, TEXT_PEERS
 from defrag.lab.texts import TEXT_SETS
-from defrag.specs import FOCUS, NONE, describe, parse_composite, parse_groups
+from defrag.specs import FOCUS, NONE, Spec, describe, parse_composite, parse_groups
 from defrag.text import TextClassifier
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from defrag.specs import Spec
-
 
 # --- Methods: named estimators, from words.
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from defrag.io import LabelledTexts
 from defrag.lab.page import COLUMNS, Facts, Page, Row, Section, Table
 from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
 from defrag.lab.records import Statistic, timed
@@ -22,10 +23,6 @@ from defrag.specs import FOCUS, parse_composite
 from defrag.text import TextClassifier
 from defrag.text.classifier import default_vectorizer
 from defrag.text.ranker import fold_of
-
-if TYPE_CHECKING:
-    from defrag.io import LabelledTexts
-
 
 FEATURES: dict[str, dict[str, Any]] = {
     "words and pairs": {},

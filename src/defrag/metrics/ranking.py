@@ -14,18 +14,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from defrag import _propensity
 from defrag._validation import check_labels
-from defrag.metrics._ranked import are_names, check_k, ideal_ranking, only_labels, rank, with_ids
-
-if TYPE_CHECKING:
-    from defrag.metrics._ranked import Ideal, Ranked
-    from defrag.typing import Csr, LabelsLike
+from defrag.metrics._ranked import (
+    Ideal,
+    Ranked,
+    are_names,
+    check_k,
+    ideal_ranking,
+    only_labels,
+    rank,
+    with_ids,
+)
+from defrag.typing import Csr, LabelsLike
 
 Normalisation = Literal["xmc", "pyxclib"]
 Denominator = Literal["all", "test", "ideal"]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defrag import _native
+from defrag.typing import Offsets
 
 if TYPE_CHECKING:
     from defrag.persistence.fields import Part
-    from defrag.typing import Offsets
 
 BLOCK_ITEMS = 1 << 18
 """Small enough that the temporary arrays of a check stay in the cache."""

@@ -31,16 +31,13 @@ import stat
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
+from typing import IO, Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defrag.exceptions import ModelFormatError
-from defrag.io.files import atomic_writer, display_name, open_nonblocking
-
-if TYPE_CHECKING:
-    from defrag.io.files import PathLike
+from defrag.io.files import PathLike, atomic_writer, display_name, open_nonblocking
 
 FORMAT_VERSION = 1
 """The newest version that this library reads, and the one that it writes."""

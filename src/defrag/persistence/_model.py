@@ -20,16 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defrag.exceptions import ModelFormatError
-from defrag.io.files import display_name
+from defrag.io.files import PathLike, display_name
 from defrag.persistence._container import read_model_file, read_versioned, write_model_file
 from defrag.persistence._weights import WEIGHT_TYPES
+from defrag.persistence.fields import Part
 from defrag.persistence.kinds import find_kind, pack_part, unpack_part, write_part
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
-
-    from defrag.io.files import PathLike
-    from defrag.persistence.fields import Part
 
 
 def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") -> None:

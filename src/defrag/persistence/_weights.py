@@ -23,10 +23,10 @@ from defrag.persistence._checks import (
     check_offsets,
     check_size,
 )
+from defrag.typing import Floats, Offsets
 
 if TYPE_CHECKING:
     from defrag.persistence.fields import Part
-    from defrag.typing import Floats, Offsets
 
 WEIGHT_TYPES = ("float32", "float16", "int8")
 """Types of weights in a file; label trees have int4, too (``trees``)."""

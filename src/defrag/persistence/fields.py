@@ -22,14 +22,14 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defrag._names import Names
 from defrag._native import csr_from_parts
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import Choice, Float, Int, Rule
 from defrag.exceptions import ModelFormatError
 from defrag.persistence import _checks
 from defrag.persistence._checks import (
@@ -43,9 +43,6 @@ from defrag.persistence._checks import (
 )
 from defrag.persistence._container import show
 from defrag.persistence._weights import WEIGHT_TYPES, pack_values
-
-if TYPE_CHECKING:
-    from defrag._parameters import Rule
 
 MAX_COUNT = 2**31 - 1
 """Maximum number of labels, features, nodes or groups of a model."""

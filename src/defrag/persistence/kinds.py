@@ -16,21 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defrag import registry
-from defrag._parameters import Int, parameters_of, rules_of
+from defrag._parameters import Int, Rule, parameters_of, rules_of
 from defrag._scikit import check_is_fitted
 from defrag.exceptions import ModelFormatError
 from defrag.persistence._container import show
 from defrag.persistence.fields import Field, Form, Part, Size, State, plain
-
-if TYPE_CHECKING:
-    from defrag._parameters import Rule
-    from defrag.registry import Entry, Role
+from defrag.registry import Entry, Role
 
 CLASSIFIERS: tuple[Role, ...] = ("classifier", "composite")
 NOT_STORED = frozenset({"n_jobs", "verbose"})

@@ -9,13 +9,13 @@ breadth first, so that the numbers of children determine a tree and exclude cycl
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defrag import _native
-from defrag._native import LabelTreeWeights, StoredTreeWeights
+from defrag._native import LabelTreeArrays, LabelTreeWeights, StoredTreeWeights
 from defrag.persistence._checks import (
     check_csr,
     check_finite,
@@ -35,12 +35,8 @@ from defrag.persistence._weights import (
     pack_values,
     unpack_values,
 )
-from defrag.persistence.fields import MAX_COUNT, Field, Form
-
-if TYPE_CHECKING:
-    from defrag._native import LabelTreeArrays
-    from defrag.persistence.fields import Part
-    from defrag.typing import Ids, Offsets
+from defrag.persistence.fields import MAX_COUNT, Field, Form, Part
+from defrag.typing import Ids, Offsets
 
 _MAX_OUTPUTS = 65536
 """The kernels store an output as uint16."""

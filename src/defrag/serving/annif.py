@@ -6,6 +6,7 @@ Errors are problem details (RFC 9457), as in Annif.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
 from importlib.metadata import version
@@ -17,21 +18,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from defrag.serving import requests
+from defrag.serving.models import ServedModel
 from defrag.serving.requests import RequestError, json_response
-from defrag.serving.subjects import UNDETERMINED
+from defrag.serving.subjects import UNDETERMINED, Subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from starlette.requests import Request
 
     from defrag.serving.app import Service
-    from defrag.serving.models import ServedModel
-    from defrag.serving.subjects import Subjects
 
     Handler = Callable[[Request], Awaitable[Response]]
-
-__all__ = ["ROUTES", "routes"]
 
 _FORM = "application/x-www-form-urlencoded"
 _MAX_FIELDS = 1000

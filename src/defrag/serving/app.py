@@ -8,6 +8,7 @@ import hmac
 import os
 import re
 import time
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext
 from datetime import datetime, timezone
@@ -19,14 +20,15 @@ from msgspec import UNSET, UnsetType
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from defrag.explain import Explanation
 from defrag.serving import annif, requests
 from defrag.serving.logs import Log
 from defrag.serving.metrics import OTHER, Metrics
-from defrag.serving.models import Batcher
+from defrag.serving.models import Batcher, ServedModel
 from defrag.serving.openapi import PAGE_POLICY, Operation, openapi_document, openapi_page
 from defrag.serving.requests import RequestError, json_response
 from defrag.serving.settings import Limits, is_loopback
@@ -34,15 +36,7 @@ from defrag.serving.subjects import Subjects
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from defrag.explain import Explanation
-    from defrag.serving.models import ServedModel
-
-__all__ = ["ROUTES", "Service", "app_of", "make_app"]
 
 _CLOSE = (b"connection", b"close")
 _HOST = re.compile(r"(?:\[([^]]*)\]|([^:]*))(?::\d*)?")

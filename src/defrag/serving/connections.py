@@ -8,22 +8,18 @@ trailers of any length, and bodies of as many connections as there are.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from defrag.serving.metrics import OTHER
+from defrag.serving.metrics import OTHER, Metrics
+from defrag.serving.settings import Limits
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Collection
-
-    from defrag.serving.metrics import Metrics
-    from defrag.serving.settings import Limits
-
-__all__ = ["Connection", "connection_class"]
 
 _MAX_OTHER = 1 << 16
 """Bytes of a request that are not body: head, trailers, and what stands between chunks."""

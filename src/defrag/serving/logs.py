@@ -12,16 +12,12 @@ import select
 import socket
 import stat
 import time
+from collections.abc import Callable
 from datetime import datetime, timezone
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Log"]
 
 _LONGEST = 1000
 """Characters of a field; with few fields, a line is one write to a pipe, never part of one."""

@@ -10,19 +10,17 @@ from __future__ import annotations
 import mmap
 import time
 from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 from prometheus_client import generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from prometheus_client.core import Metric
-
-__all__ = ["Metrics"]
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 
 OTHER = "other"
 """Route name for paths without a route."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from defrag.explain import Explanation
     from defrag.typing import Csr, Ids
 
-__all__ = ["Batcher", "ServedModel"]
-
 _SAMPLE = 20
 _LARGEST = float(np.finfo(np.float32).max)
 _MAX_INPUTS = 64

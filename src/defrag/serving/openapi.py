@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
@@ -13,18 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from defrag.serving.requests import Explain, Problem, Suggest
+from defrag.serving.settings import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from defrag.serving.settings import Limits
-
     Handler = Callable[[Any, Request], Awaitable[Response]]
-
-__all__ = ["PAGE_POLICY", "Operation", "openapi_document", "openapi_page"]
 
 _REFUSALS = {
     400: "The request is not HTTP with one Host header.",

@@ -7,25 +7,16 @@ the methods of the classes.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.requests import Request
-
     from defrag.serving.settings import Limits
-
-__all__ = [
-    "HEADERS", "Explain", "Explanations", "Health", "Labels", "Model", "Models", "Named", "Problem",
-    "Ready", "RequestError", "Result", "Results", "Scored", "Search", "Suggest", "decode",
-    "json_bytes", "json_response", "read_body", "read_json",
-]  # fmt: skip
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 

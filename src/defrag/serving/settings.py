@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from defrag.serving.subjects import Subjects, read_subjects
 
-__all__ = ["Limits", "Settings"]
-
 
 @dataclass(frozen=True)
 class Limits:

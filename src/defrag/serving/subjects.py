@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from defrag.io.files import without_compression
 from defrag.thesaurus import Thesaurus
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["UNDETERMINED", "Subjects", "read_subjects"]
 
 UNDETERMINED = "und"
 """The BCP 47 code of an undetermined language."""

@@ -20,10 +20,10 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,15 +34,9 @@ from defrag.serving.logs import Log
 from defrag.serving.metrics import Metrics
 from defrag.serving.models import ServedModel
 from defrag.serving.requests import json_bytes
+from defrag.serving.settings import Settings
 from defrag.serving.workers import RETIRE, Worker, rehearse, worker_config
 from defrag.text import TextClassifier
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from defrag.serving.settings import Settings
-
-__all__ = ["Supervisor", "load_model"]
 
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, RETIRE}
 """Signals that parents block and receive by ``sigtimedwait``, without handlers."""

@@ -7,24 +7,20 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from defrag.serving.app import Service
 from defrag.serving.connections import connection_class
+from defrag.serving.models import ServedModel
 from defrag.serving.requests import json_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
-
     from starlette.applications import Starlette
     from starlette.types import Message
-
-    from defrag.serving.app import Service
-    from defrag.serving.models import ServedModel
-
-__all__ = ["RETIRE", "Worker", "rehearse", "worker_config"]
 
 RETIRE = signal.SIGUSR1
 """Signal to exit after the clients have moved to other processes."""

@@ -13,10 +13,10 @@ from defrag.explain import Explanations
 from defrag.explain.explanation import Span, without_features
 from defrag.text._texts import check_texts
 from defrag.text.ranker import join_candidates
+from defrag.typing import Csr
 
 if TYPE_CHECKING:
     from defrag.text.classifier import TextClassifier
-    from defrag.typing import Csr
 
 _UNKNOWN = "the text has no known word, so no label is predicted"
 

@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from defrag.text.naming import LabelNames, NameEvidence
+from defrag._validation import Labels
+from defrag.io.files import PathLike
+from defrag.persistence.fields import Part
+from defrag.text.naming import LabelNames, NameEvidence, Naming
+from defrag.text.ranker import Ranker
 from defrag.thesaurus import Match, Thesaurus, unknown_label
+from defrag.typing import Csr, Floats, Ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from defrag._validation import Labels
-    from defrag.io.files import PathLike
-    from defrag.persistence.fields import Part
     from defrag.text.classifier import TextClassifier
-    from defrag.text.naming import Naming
-    from defrag.text.ranker import Ranker
-    from defrag.typing import Csr, Floats, Ids
 
 
 def thesaurus_of(given: Thesaurus | PathLike | None) -> Thesaurus | None:

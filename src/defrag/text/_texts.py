@@ -10,9 +10,10 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag._parameters import Int
@@ -25,11 +26,7 @@ from defrag._validation import (
     named_matrix,
     plain_labels,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr
+from defrag.typing import Csr
 
 
 def check_texts(texts: Any) -> list[str]:

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag._parameters import Float, Int
 from defrag._scikit import clone
 from defrag.classifiers._answers import Calibration
+from defrag.classifiers._base import Classifier
 from defrag.persistence._checks import check_increasing_ids
 from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State
-from defrag.text.naming import NameEvidence, Naming
+from defrag.text._labels import LabelTable
+from defrag.text.naming import NameEvidence, Naming, Points
 from defrag.text.ranker import (
     N_BASE_NUMBERS,
     N_RANKED,
@@ -31,19 +35,10 @@ from defrag.text.ranker import (
     hits_of,
     rank_with,
 )
+from defrag.typing import Csr, Floats, Ids
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from defrag.classifiers._base import Classifier
-    from defrag.text._labels import LabelTable
-    from defrag.text.naming import Points
-    from defrag.typing import Csr, Floats, Ids
-
-    Numbers = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Numbers = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 LEAST_TEXTS = 1000
 """Fewer texts with labels teach nothing: answers are then scores above a half."""

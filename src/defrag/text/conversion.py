@@ -7,19 +7,16 @@ columns of a model, and by ``defrag compare``, which trains every method on the 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from defrag.exceptions import DataWarning
 from defrag.text._texts import check_text_labels
 from defrag.text.classifier import TextClassifier, default_vectorizer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from defrag.text.vectorizer import TextVectorizer
-    from defrag.typing import Csr
+from defrag.text.vectorizer import TextVectorizer
+from defrag.typing import Csr
 
 
 class Vectorized(NamedTuple):

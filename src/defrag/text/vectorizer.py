@@ -8,16 +8,18 @@ vocabularies that keep their ids when a model is trained again.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._names import Names
-from defrag._native import StringList, Terms
+from defrag._native import KernelRows, StringList, Terms, TextCorpus, TextFeatures
 from defrag._parameters import VERBOSE, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag._scikit import TransformerMixin, check_is_fitted
@@ -25,15 +27,10 @@ from defrag.persistence._checks import check_length
 from defrag.persistence.fields import COUNT, LARGEST, Array, Number, Part, State, Strings
 from defrag.persistence.kinds import Rewritten
 from defrag.text._texts import Lengths, Sentence, StemmerName, check_texts, load_stemmer, stem_words
+from defrag.typing import Csr, Floats, Ids, Offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
     from sklearn.utils import Tags
-
-    from defrag._native import KernelRows, TextCorpus, TextFeatures
-    from defrag.typing import Csr, Floats, Ids, Offsets
 
 # --- The names of the features of texts.
 

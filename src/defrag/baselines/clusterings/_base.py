@@ -16,11 +16,10 @@ from defrag import _native
 from defrag.agglomeration._clustering import SizedClustering, VectorClustering
 from defrag.agglomeration._groups import membership, random_buckets
 from defrag.trees import FeatureVectors, scale_vectors
+from defrag.typing import Csr, Ids, LabelsLike, Progress
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
-
-    from defrag.typing import Csr, Ids, LabelsLike, Progress
 
 # --- Initial clusters of a sample by k-means, none of them empty.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defrag import _native
+from defrag._native import Matches
 from defrag._parameters import Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.agglomeration._groups import random_buckets
@@ -22,10 +22,7 @@ from defrag.baselines.clusterings._base import (
 )
 from defrag.persistence.fields import Number, State
 from defrag.trees import scale_vectors
-
-if TYPE_CHECKING:
-    from defrag._native import Matches
-    from defrag.typing import Csr, Ids, LabelsLike
+from defrag.typing import Csr, Ids, LabelsLike
 
 # --- Assignment of features to groups with a minimum size: stable matching, moves, exchanges.
 #

@@ -15,11 +15,10 @@ from defrag.agglomeration._groups import hash_buckets, random_buckets
 from defrag.baselines.clusterings._base import FoundGroups, Rival
 from defrag.baselines.clusterings.itdc import feature_information
 from defrag.trees import largest_ids
+from defrag.typing import Csr, LabelsLike
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
-
-    from defrag.typing import Csr, LabelsLike
 
 
 class RandomGroups(Rival):
