@@ -124,6 +124,60 @@ def test_tf_idf_agrees_with_scikit_learn():
     np.testing.assert_allclose(tf_idf(counts, frequency, 4).toarray(), expected, rtol=1e-6)
 
 
+ROWS = np.array([[0, 0.5, 0, 2], [0, 0, 0, 0], [1e-3, 0, 4, 0]], dtype=np.float32)
+LABELS = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]], dtype=np.float32)
+# Lines of the old files: trailing blanks, CR LF, rows without labels, or with nothing.
+COMBINED = "3 4 3\r\n0,2 1:0.5 3:2 \r\n \r\n1 0:1e-3 2:4\r\n"
+TEST = "1 4 3 \n 3:1  \n"
+
+
+def write_files(folder, form, one):
+    """Write a small data set in one of the forms of the repository."""
+    if form == "split":
+        (folder / "trn_X_Xf.txt").write_text("3 4\n1:0.5 3:2\n\n0:1e-3 2:4\n")
+        (folder / "trn_X_Y.txt").write_text("3 3\n0:1 2:1\n\n1:1\n")
+        (folder / "tst_X_Xf.txt").write_text("1 4\n3:1\n")
+        (folder / "tst_X_Y.txt").write_text("1 3\n\n")
+        return
+    prefix = one.prefix if form == "archive" else ""
+    (folder / f"{prefix}train.txt").write_bytes(COMBINED.encode())
+    (folder / f"{prefix}test.txt.xz").write_bytes(lzma.compress(TEST.encode()))
+
+
+@pytest.mark.parametrize("form", ["archive", "plain", "split"])
+@pytest.mark.parametrize("name", datasets.REPOSITORY)
+def test_files_of_repository_are_read_in_every_form(tmp_path, monkeypatch, name, form):
+    one = datasets.REPOSITORY[name]
+    folder = tmp_path / {"archive": one.folder, "plain": name, "split": f"{one.title}.bow"}[form]
+    folder.mkdir()
+    write_files(folder, form, one)
+    monkeypatch.setenv("DEFRAG_DATA", str(tmp_path))
+    data = load_dataset(name)
+    np.testing.assert_array_equal(data.train.X.toarray(), ROWS)
+    np.testing.assert_array_equal(data.train.Y.toarray(), LABELS)
+    np.testing.assert_array_equal(data.test.X.toarray(), [[0, 0, 0, 1]])
+    np.testing.assert_array_equal(data.test.Y.toarray(), [[0, 0, 0]])
+    assert data.propensity == {"A": one.A, "B": one.B}
+
+
+def test_constants_of_propensities_are_those_of_the_repository():
+    pairs = {name: (one.A, one.B) for name, one in datasets.REPOSITORY.items()}
+    wiki, amazon = ("wikilshtc-325k", "wikipedia-500k"), ("amazon-670k", "amazon-3m")
+    assert {pairs.pop(name) for name in wiki} == {(0.5, 0.4)}
+    assert {pairs.pop(name) for name in amazon} == {(0.6, 2.6)}
+    assert set(pairs.values()) == {(0.55, 1.5)}
+
+
+def test_test_points_with_other_columns_are_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "wiki10-31k"
+    folder.mkdir()
+    (folder / "train.txt").write_text("1 2 2\n0 0:1\n")
+    (folder / "test.txt").write_text("1 9 2\n0 8:1\n")
+    monkeypatch.setenv("DEFRAG_DATA", str(tmp_path))
+    with pytest.raises(FormatError, match=r"test\.txt:2: .*8"):
+        load_dataset("wiki10-31k")
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"name must be one of 'debian', .* got 'wiki'"):
         load_dataset("wiki")
@@ -134,7 +188,7 @@ def test_missing_folder_is_named(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match="set DEFRAG_DATA to the folder"):
         load_dataset("eurlex-4k")
     monkeypatch.setenv("DEFRAG_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"train\.txt\.xz; DEFRAG_DATA is"):
+    with pytest.raises(FileNotFoundError, match=r"train\.txt .* or \.gz; DEFRAG_DATA is"):
         load_dataset("eurlex-4k")
 
 

@@ -15,7 +15,7 @@ import lzma
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +27,62 @@ from defrag.io.xmc import read_xmc
 from defrag.typing import Csr
 
 _BUNDLED = Path(__file__).parent / "data" / "debian.xz"
-_FOLDERS = ("debian-deps", "eurlex-4k", "tibkat-core", "yso-finna-en")
+
+
+class Repository(NamedTuple):
+    """A data set of the Extreme Classification Repository: a row of Table 4 of the paper."""
+
+    title: str
+    points: int
+    features: int
+    labels: int
+    test_points: int
+    features_per_point: float
+    labels_per_point: float
+    # Folder of its archive, and what the names of the files in it begin with.
+    folder: str
+    prefix: str
+    # Constants of its propensities.
+    A: float = 0.55
+    B: float = 1.5
+
+    @property
+    def propensity(self) -> dict[str, float]:
+        """The constants A and B as keyword arguments."""
+        return {"A": self.A, "B": self.B}
+
+
+REPOSITORY = {
+    one.title.lower(): one
+    for one in (
+        Repository("EURLex-4K", 15539, 5000, 3993, 3809, 236.8, 5.31, "Eurlex", "eurlex_"),
+        Repository("AmazonCat-13K", 1186239, 203882, 13330, 306782, 71.2, 5.04, "AmazonCat",
+                   "amazonCat_"),
+        Repository("Wiki10-31K", 14146, 101938, 30938, 6616, 673.4, 18.64, "Wiki10", "wiki10_"),
+        Repository("Delicious-200K", 196606, 782585, 205443, 100095, 301.2, 75.54,
+                   "DeliciousLarge", "deliciousLarge_"),
+        Repository("WikiLSHTC-325K", 1778351, 1617899, 325056, 587084, 42.1, 3.19, "WikiLSHTC",
+                   "wikiLSHTC_", 0.5, 0.4),
+        Repository("Wikipedia-500K", 1813391, 2381304, 501070, 783743, 385.3, 4.77,
+                   "WikipediaLarge-500K", "WikipediaLarge-500K_", 0.5, 0.4),
+        Repository("Amazon-670K", 490449, 135909, 670091, 153025, 75.7, 5.45, "Amazon", "amazon_",
+                   0.6, 2.6),
+        Repository("Amazon-3M", 1717899, 337067, 2812281, 742507, 49.7, 36.17, "Amazon-3M",
+                   "amazon-3M_", 0.6, 2.6),
+    )
+}  # fmt: skip
+"""The data sets of the paper by name."""
+
+_FOLDERS = ("debian-deps", "tibkat-core", "yso-finna-en", *REPOSITORY)
 _DESCRIPTIONS = {
     "debian": "Debian packages: words of name and description, and the packages that each "
     "one depends on, recommends or suggests",
     "debian-deps": "Debian packages as text files, the source of the data set 'debian'",
-    "eurlex-4k": "European Union law with EuroVoc subjects, the split of the Extreme "
-    "Classification Repository",
     "tibkat-core": "library records in German and English with GND subjects",
     "yso-finna-en": "titles of Finnish library records with YSO subjects",
-}
+    **{name: f"{one.title} of the Extreme Classification Repository, the paper's split"
+       for name, one in REPOSITORY.items()},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,6 +123,11 @@ class Dataset:
     label_names: NDArray[Any] | None
     feature_names: NDArray[Any] | None
     description: str
+
+    @property
+    def propensity(self) -> dict[str, float]:
+        """Constants A and B of the propensities, for `evaluate` and `Refrag`."""
+        return REPOSITORY.get(self.name, REPOSITORY["eurlex-4k"]).propensity
 
     def texts(self, part: str = "train", n: int | None = None) -> LabelledTexts:
         """Return points as texts of their words, and the names of their labels.
@@ -119,9 +170,10 @@ def load_dataset(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        ``"debian"`` is bundled. ``"debian-deps"``, ``"eurlex-4k"``, ``"tibkat-core"`` and
-        ``"yso-finna-en"`` are read from the folder of that name in the folder named by the
-        environment variable ``DEFRAG_DATA``.
+        ``"debian"`` is bundled. The others are read from the folder of that name in the folder
+        named by the environment variable ``DEFRAG_DATA``: ``"debian-deps"``, ``"tibkat-core"``,
+        ``"yso-finna-en"``, and the data sets of the paper, from ``"eurlex-4k"`` to
+        ``"amazon-3m"``, with the files of the Extreme Classification Repository.
 
     Returns
     -------
@@ -248,19 +300,56 @@ def _load_folder(name: str) -> Dataset:
             f"data set {name!r} is not bundled: "
             f"set DEFRAG_DATA to the folder that contains the folder {name!r}"
         )
-    folder = Path(place) / name
-    files = {part: folder / f"{part}.txt.xz" for part in ("train", "test")}
-    for path in files.values():
-        if not path.is_file():
-            raise FileNotFoundError(f"data set {name!r} requires {path}; DEFRAG_DATA is {place!r}")
-    splits = {part: Split(*read_xmc(path)) for part, path in files.items()}
+    folder = _folder_of(Path(place), name)
+    path, labels = _files_of(folder, name, "train")
+    train = Split(*read_xmc(path, labels_path=labels))
+    path, labels = _files_of(folder, name, "test")
+    # Ids of test files beyond those of the training points would be of another data set.
+    columns = train.X.shape[1], train.Y.shape[1]
+    test = Split(*read_xmc(path, labels_path=labels, n_features=columns[0], n_labels=columns[1]))
     return Dataset(
         name,
-        splits["train"],
-        splits["test"],
+        train,
+        test,
         _names_file(folder / "labels.txt.xz"),
         _names_file(folder / "vocab.txt.xz"),
         _DESCRIPTIONS[name],
+    )
+
+
+# Names of files without their packing: those of all our data sets and of later versions of the
+# repository, and the split form; the archives have names of their own.
+_FORMS = {
+    "train": (("train.txt",), ("trn_X_Xf.txt", "trn_X_Y.txt")),
+    "test": (("test.txt",), ("tst_X_Xf.txt", "tst_X_Y.txt")),
+}
+_PACKED = ("", ".xz", ".gz")
+
+
+def _folder_of(place: Path, name: str) -> Path:
+    """Return the folder of a data set, which may have the name it has in its archive."""
+    wanted = place / name
+    if name in REPOSITORY and not wanted.is_dir():
+        one = REPOSITORY[name]
+        known = {one.title, f"{one.title}.bow", one.folder}
+        found = sorted(path for path in place.glob("*") if path.name in known and path.is_dir())
+        return found[0] if found else wanted
+    return wanted
+
+
+def _files_of(folder: Path, name: str, part: str) -> tuple[Path, Path | None]:
+    """Return the file of the training or the test points, and that of their labels, if any."""
+    combined, split = _FORMS[part]
+    own = ((f"{REPOSITORY[name].prefix}{part}.txt",), split) if name in REPOSITORY else ()
+    for form in (combined, *own):
+        for packing in _PACKED:
+            paths = [folder / f"{file}{packing}" for file in form]
+            if all(path.is_file() for path in paths):
+                return paths[0], paths[1] if len(paths) > 1 else None
+    forms = " or ".join(" and ".join(form) for form in dict.fromkeys((combined, *own)))
+    raise FileNotFoundError(
+        f"data set {name!r} requires {forms} in {folder}, plain or as .xz or .gz; DEFRAG_DATA is "
+        f"{os.fspath(folder.parent)!r}"
     )
 
 
