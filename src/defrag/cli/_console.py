@@ -20,9 +20,10 @@ import typer
 from typer.core import TyperGroup
 
 from defrag._progress import escaped
+from defrag.cli._flags import option
 from defrag.exceptions import DataWarning, DefragError, FormatWarning
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+JsonFlag = Annotated[bool, option("Print the result as JSON.", names="--json")]
 
 
 def examples(*lines: str) -> str:

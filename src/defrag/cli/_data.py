@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from defrag._progress import escaped, progress_pulse
 from defrag.cli._console import print_message
-from defrag.cli._flags import Words, refuse_flags
+from defrag.cli._flags import Words, option, refuse_flags
 from defrag.io import Points, read_points, write_points
 from defrag.io.corpora import CORPUS_FORMS, CorpusForm, LabelledTexts, collect_texts, open_corpus
 from defrag.io.documents import CorpusOptions, counted
@@ -29,43 +27,41 @@ if TYPE_CHECKING:
     from defrag.prediction import AnyBlocks, Model
 
 
-LabelsFlag = Annotated[
-    str | None, typer.Option(metavar="FILE", help="The label file, if DATA has features only.")
-]
+LabelsFlag = Annotated[str | None, option("The label file, if DATA has features only.", "FILE")]
 LabelNamesFlag = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Names of the labels, one per line, stored in the model."),
+    option("Names of the labels, one per line, stored in the model.", "FILE"),
 ]
 VocabularyFlag = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Names of the features, one per line, stored in the model."),
+    option("Names of the features, one per line, stored in the model.", "FILE"),
 ]
 ThesaurusFlag = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Names of the labels in a thesaurus: JSON lines, a table, or SKOS (.ttl, .nt, .rdf).",
+    option(
+        "Names of the labels in a thesaurus: JSON lines, a table, or SKOS (.ttl, .nt, .rdf).",
+        "FILE",
     ),
 ]
 LanguageFlag = Annotated[
     str | None,
-    typer.Option(metavar="CODE", help="Language in which labels are named, such as de."),
+    option("Language in which labels are named, such as de.", "CODE"),
 ]
 AllowFlag = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="LABEL",
-        help="Only these labels; also type=... and scheme=... of the thesaurus; may be repeated.",
+    option(
+        "Only these labels; also type=... and scheme=... of the thesaurus; may be repeated.",
+        "LABEL",
     ),
 ]
 DenyFlag = Annotated[
     list[str] | None,
-    typer.Option(metavar="LABEL", help="None of these labels, given likewise."),
+    option("None of these labels, given likewise.", "LABEL"),
 ]
 WeightsFlag = Annotated[
     str,
     Words(("float32", "float16", "int8", "int4")),
-    typer.Option(help="Type of stored weights; smaller types round them."),
+    option("Type of stored weights; smaller types round them."),
 ]
 
 # Formats without columns, and those of them that separate labels by spaces.
@@ -87,18 +83,14 @@ class MatrixReading:
     form: Annotated[
         str | None,
         Words(POINT_FORMS),
-        typer.Option("--from", help="Format of the input; default: by name and content."),
+        option("Format of the input; default: by name and content.", names="--from"),
     ] = None
     zero_based: Annotated[
         bool | None,
-        typer.Option(
-            "--zero-based/--one-based", help="First feature id of an svmlight file, 0 or 1."
-        ),
+        option("First feature id of an svmlight file, 0 or 1.", names="--zero-based/--one-based"),
     ] = None
-    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False
-    allow_truncated: Annotated[
-        bool, typer.Option("--allow-truncated", help="Accept fewer points than a header declares.")
-    ] = False
+    strict: Annotated[bool, option("Treat warnings as errors.")] = False
+    allow_truncated: Annotated[bool, option("Accept fewer points than a header declares.")] = False
 
     @property
     def checks(self) -> dict[str, Any]:
@@ -132,50 +124,49 @@ class Reading(MatrixReading):
     form: Annotated[
         str | None,
         Words((*POINT_FORMS, *CORPUS_FORMS)),
-        typer.Option(
-            "--from",
-            "--format",
-            help="Format of the data; default: by name, or by content for matrices.",
+        option(
+            "Format of the data; default: by name, or by content for matrices.",
+            names="--from --format",
         ),
     ] = None
     text_column: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Column or key of the texts; default: text, or title and content.",
+        option(
+            "Column or key of the texts; default: text, or title and content.",
+            "TEXT",
             rich_help_panel="Texts",
         ),
     ] = None
     labels_column: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Column or key of the labels; default: labels, label, tags or subjects.",
+        option(
+            "Column or key of the labels; default: labels, label, tags or subjects.",
+            "TEXT",
             rich_help_panel="Texts",
         ),
     ] = None
     label_separator: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Separator of labels written as one string; also: space, none.",
+        option(
+            "Separator of labels written as one string; also: space, none.",
+            "TEXT",
             rich_help_panel="Texts",
         ),
     ] = None
 
     delimiter: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Character between fields, or tab; default: what the header of a csv file shows.",
+        option(
+            "Character between fields, or tab; default: what the header of a csv file shows.",
+            "TEXT",
             rich_help_panel="Texts",
         ),
     ] = None
     encoding: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Encoding of texts without a byte order mark, such as latin-1; default: utf-8.",
+        option(
+            "Encoding of texts without a byte order mark, such as latin-1; default: utf-8.",
+            "TEXT",
             rich_help_panel="Texts",
         ),
     ] = None

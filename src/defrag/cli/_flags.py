@@ -36,6 +36,16 @@ class Words(tuple[str, ...]):
     __slots__ = ()
 
 
+def option(help_text: str, metavar: str | None = None, *, names: str = "", **more: Any) -> Any:
+    """Declare a flag; without names, that of its parameter, as :func:`flag_name` gives it."""
+    return typer.Option(*names.split(), help=help_text, metavar=metavar, **more)
+
+
+def argument(metavar: str, help_text: str, **more: Any) -> Any:
+    """Declare an argument."""
+    return typer.Argument(metavar=metavar, help=help_text, **more)
+
+
 def flag_name(parameter: str) -> str:
     """Return the flag of a parameter."""
     return "--" + parameter.replace("_", "-")
@@ -89,8 +99,13 @@ def with_flags(
 
 
 def _flag(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    """Return the parameter of a flag; that of words has an enumeration, as typer wants it."""
-    metadata = getattr(annotation, "__metadata__", ())
+    """Return the parameter of a flag; that of words has an enumeration, as typer wants it.
+
+    One that is false by default has no opposite.
+    """
+    metadata: tuple[Any, ...] = getattr(annotation, "__metadata__", ())
+    if default is False and metadata[-1].default is ...:  # where typer keeps the first name
+        metadata[-1].default = flag_name(name)
     words = next((one for one in metadata if isinstance(one, Words)), None)
     if words is not None:
         kind: Any = Enum(name, {word: word for word in words}, type=str)  # type: ignore[misc] # words name the members

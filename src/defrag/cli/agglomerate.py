@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
 from defrag._progress import escaped, progress_pulse
 from defrag.agglomeration import GivenGroups
 from defrag.cli._console import examples, print_next, print_written
 from defrag.cli._data import LabelsFlag, MatrixReading, check_targets, write
-from defrag.cli._flags import Words
+from defrag.cli._flags import Words, argument, option
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.specs import NONE
@@ -29,34 +27,30 @@ HELP = (
 
 def agglomerate(
     *,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Data; - is stdin.")],
-    groups: Annotated[str, typer.Argument(metavar="GROUPS", help="The group file; - is stdin.")],
-    out: Annotated[str, typer.Argument(metavar="OUT", help="The agglomerated data; - is stdout.")],
+    data: Annotated[str, argument("DATA", "Data; - is stdin.")],
+    groups: Annotated[str, argument("GROUPS", "The group file; - is stdin.")],
+    out: Annotated[str, argument("OUT", "The agglomerated data; - is stdout.")],
     pooling: Annotated[
         str,
         Words(("sum", "mean", "mean_nonzero")),
-        typer.Option(
-            help="Value of a group in a row: the sum of its features, the sum divided by the "
+        option(
+            "Value of a group in a row: the sum of its features, the sum divided by the "
             "size of the group, or by the number of its features in the row."
         ),
     ] = "sum",
     scale: Annotated[
         str,
         Words((NONE, "energy")),
-        typer.Option(help="Scale each group to the energy of its features on --train."),
+        option("Scale each group to the energy of its features on --train."),
     ] = NONE,
     train: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="The data that were clustered; required by --scale energy."
-        ),
+        option("The data that were clustered; required by --scale energy.", "FILE"),
     ] = None,
     reading: MatrixReading,
     labels: LabelsFlag = None,
-    allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Drop features without a group.")
-    ] = False,
-    n_jobs: Annotated[int | None, typer.Option(help="Number of threads; -1 for all.")] = None,
+    allow_missing: Annotated[bool, option("Drop features without a group.")] = False,
+    n_jobs: Annotated[int | None, option("Number of threads; -1 for all.")] = None,
 ) -> None:
     """Replace the features of a data file by groups."""
     if [data, groups].count("-") > 1:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from defrag import registry
 from defrag._progress import escaped, progress_pulse
 from defrag.agglomeration import Defrag, FeatureClustering
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import LabelsFlag, MatrixReading, check_stdout, check_targets, write
-from defrag.cli._flags import Words, estimator_flags, flag_name
+from defrag.cli._flags import Words, argument, estimator_flags, flag_name, option
 from defrag.io import Points, read_word_vectors, write_groups
 from defrag.io.points import read_names
 from defrag.metrics import balance
@@ -46,41 +44,41 @@ def parameter_flags(_: list[str] | None) -> list[inspect.Parameter]:
 
 def cluster(
     *,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")],
-    groups: Annotated[str, typer.Argument(metavar="GROUPS", help="The group file; - is stdout.")],
+    data: Annotated[str, argument("DATA", "Training data; - is stdin.")],
+    groups: Annotated[str, argument("GROUPS", "The group file; - is stdout.")],
     method: Annotated[
         str,
         Words(entry.word for entry in registry.entries("clustering")),
-        typer.Option(
-            help="DEFRAG, another clustering, or a baseline: random groups of equal size, groups "
+        option(
+            "DEFRAG, another clustering, or a baseline: random groups of equal size, groups "
             "by a hash, or only the features with the most energy."
         ),
     ] = "defrag",
     preset: Annotated[
         str | None,
         Words(VARIANTS),
-        typer.Option(
-            help="Variant of DEFRAG: DEFRAG-X, -XY or -N of the paper, or Hybrid (half of the "
+        option(
+            "Variant of DEFRAG: DEFRAG-X, -XY or -N of the paper, or Hybrid (half of the "
             "groups are the features with the most energy, the others random buckets).",
             show_default="x",
         ),
     ] = None,
     representation: Annotated[
         str | None,
-        typer.Option(
-            metavar="x|xy|FILE",
-            help="The vector of a feature: its points, its labels, or a word vector from a file "
+        option(
+            "The vector of a feature: its points, its labels, or a word vector from a file "
             "(with --vocabulary).",
+            "x|xy|FILE",
         ),
     ] = None,
     vocabulary: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Names of the features, one per line.")
+        str | None, option("Names of the features, one per line.", "FILE")
     ] = None,
     reading: MatrixReading,
     labels: LabelsFlag = None,
     agglomerated: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Also write DATA with features replaced by groups."),
+        option("Also write DATA with features replaced by groups.", "FILE"),
     ] = None,
     as_json: JsonFlag = False,
     **parameters: Any,

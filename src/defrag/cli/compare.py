@@ -19,7 +19,7 @@ from rich.console import Console
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import Reading, check_targets
-from defrag.cli._flags import refuse_flags
+from defrag.cli._flags import argument, option, refuse_flags
 from defrag.io import LabelledTexts, Split
 from defrag.io.files import atomic_writer, display_name
 from defrag.io.points import read_names
@@ -52,9 +52,9 @@ HELP = (
 _COLUMNS = ("P@1", "P@3", "P@5", "PSP@5", "train_cpu", "predict_ms", "model_bytes")
 
 
-RecordsFlag = Annotated[str, typer.Option(metavar="FOLDER", help="Folder for the records of runs.")]
-RetryFlag = Annotated[bool, typer.Option("--retry", help="Repeat failed runs.")]
-WorkersFlag = Annotated[int, typer.Option(min=1, help="Number of concurrent runs.")]
+RecordsFlag = Annotated[str, option("Folder for the records of runs.", "FOLDER")]
+RetryFlag = Annotated[bool, option("Repeat failed runs.", names="--retry")]
+WorkersFlag = Annotated[int, option("Number of concurrent runs.", min=1)]
 
 DEFAULT_RECORDS = "defrag-records"
 """Default of :data:`RecordsFlag`."""
@@ -66,18 +66,10 @@ MESSAGES = Messages(print_message, lambda text: typer.echo(f"warning: {escaped(t
 class Reports:
     """Where reports are written."""
 
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the report as one HTML page.")
-    ] = None
-    csv: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the first table as CSV.")
-    ] = None
-    latex: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the first table as LaTeX.")
-    ] = None
-    markdown: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")
-    ] = None
+    report: Annotated[str | None, option("Write the report as one HTML page.", "FILE")] = None
+    csv: Annotated[str | None, option("Write the first table as CSV.", "FILE")] = None
+    latex: Annotated[str | None, option("Write the first table as LaTeX.", "FILE")] = None
+    markdown: Annotated[str | None, option("Write the report as Markdown.", "FILE")] = None
 
     def write(self, page: Callable[[], Page]) -> None:
         """Write a page as HTML, as Markdown or both, where a path is given."""
@@ -97,61 +89,51 @@ class Reports:
 
 def compare(
     *,
-    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Training data.")],
-    test: Annotated[str, typer.Argument(metavar="TEST", help="Test data.")],
+    train: Annotated[str, argument("TRAIN", "Training data.")],
+    test: Annotated[str, argument("TEST", "Test data.")],
     classifier: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="WORD[:PARAMETER=VALUE,...]",
-            help="A classifier, as in 'defrag train', or package.module:Class with fit(X, Y); may "
+        option(
+            "A classifier, as in 'defrag train', or package.module:Class with fit(X, Y); may "
             "be repeated.",
+            "WORD[:PARAMETER=VALUE,...]",
             show_default="label-tree",
         ),
     ] = None,
     agglomerate: Annotated[
         str,
-        typer.Option(
-            help="Treatments of features, separated by commas: none, focus, hybrid, x, xy, ..."
-        ),
+        option("Treatments of features, separated by commas: none, focus, hybrid, x, xy, ..."),
     ] = "none,focus",
-    rerank: Annotated[
-        str, typer.Option(help="Re-rankings, separated by commas: none, identity, ...")
-    ] = NONE,
-    impute: Annotated[
-        str, typer.Option(help="Imputations, separated by commas: none, blend, ...")
-    ] = NONE,
+    rerank: Annotated[str, option("Re-rankings, separated by commas: none, identity, ...")] = NONE,
+    impute: Annotated[str, option("Imputations, separated by commas: none, blend, ...")] = NONE,
     predictions: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="Predictions of any program for TEST: ids, names, JSON lines or npz; may be "
-            "repeated.",
+        option(
+            "Predictions of any program for TEST: ids, names, JSON lines or npz; may be repeated.",
+            "NAME=FILE",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds: 0, 1, ...")] = 3,
+    seeds: Annotated[int, option("Number of seeds: 0, 1, ...", min=1)] = 3,
     reports: Reports,
     records: RecordsFlag = DEFAULT_RECORDS,
-    limit: Annotated[
-        float | None, typer.Option(min=0.0, help="Time limit of a run, in seconds.")
-    ] = None,
+    limit: Annotated[float | None, option("Time limit of a run, in seconds.", min=0.0)] = None,
     retry: RetryFlag = False,
-    n_jobs: Annotated[int, typer.Option(min=1, help="Number of threads of each run.")] = 1,
+    n_jobs: Annotated[int, option("Number of threads of each run.", min=1)] = 1,
     workers: WorkersFlag = 1,
     train_labels: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Labels of TRAIN, if it has features only.")
+        str | None, option("Labels of TRAIN, if it has features only.", "FILE")
     ] = None,
     test_labels: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Labels of TEST, if it has features only.")
+        str | None, option("Labels of TEST, if it has features only.", "FILE")
     ] = None,
     label_names: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Names of labels for the report, one per line."),
+        option("Names of labels for the report, one per line.", "FILE"),
     ] = None,
     order_by: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="A column or key, such as date: of all texts, the last ones become the test.",
+        option(
+            "A column or key, such as date: of all texts, the last ones become the test.", "TEXT"
         ),
     ] = None,
     reading: Reading,

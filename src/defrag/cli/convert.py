@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from defrag._progress import escaped
 from defrag.cli._console import examples, print_next, print_written
 from defrag.cli._data import LabelsFlag, Reading, check_targets, write
-from defrag.cli._flags import Words, estimator_flags, flag_name, refuse_flags
+from defrag.cli._flags import Words, argument, estimator_flags, flag_name, option, refuse_flags
 from defrag.io import Points
 from defrag.io.files import display_name
 from defrag.io.points import POINT_FORMS, check_base, form_of_name, form_of_output, write_names
@@ -50,39 +48,35 @@ def parameter_flags(_: list[str] | None) -> list[inspect.Parameter]:
 
 def convert(
     *,
-    source: Annotated[str, typer.Argument(metavar="IN", help="The input; - is stdin.")],
-    out: Annotated[str, typer.Argument(metavar="OUT", help="The output; - is stdout.")],
+    source: Annotated[str, argument("IN", "The input; - is stdin.")],
+    out: Annotated[str, argument("OUT", "The output; - is stdout.")],
     reading: Reading,
     to: Annotated[
         str | None,
         Words(POINT_FORMS),
-        typer.Option("--to", help="Format of the output; default: by name."),
+        option("Format of the output; default: by name.", names="--to"),
     ] = None,
     labels: LabelsFlag = None,
     labels_out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the labels to a separate file.")
+        str | None, option("Write the labels to a separate file.", "FILE")
     ] = None,
     label_names: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Names of the labels of texts whose labels are numbers."),
+        option("Names of the labels of texts whose labels are numbers.", "FILE"),
     ] = None,
-    n_features: Annotated[
-        int | None, typer.Option(help="Number of features; overrides that of IN.")
-    ] = None,
-    n_labels: Annotated[
-        int | None, typer.Option(help="Number of labels; overrides that of IN.")
-    ] = None,
+    n_features: Annotated[int | None, option("Number of features; overrides that of IN.")] = None,
+    n_labels: Annotated[int | None, option("Number of labels; overrides that of IN.")] = None,
     words_out: Annotated[
         str | None,
-        typer.Option("--vocabulary-out", metavar="FILE", help="Write the feature names of texts."),
+        option("Write the feature names of texts.", "FILE", names="--vocabulary-out"),
     ] = None,
     names_out: Annotated[
         str | None,
-        typer.Option("--label-names-out", metavar="FILE", help="Write the label names of texts."),
+        option("Write the label names of texts.", "FILE", names="--label-names-out"),
     ] = None,
     like: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Take features and labels from a model of texts."),
+        option("Take features and labels from a model of texts.", "MODEL"),
     ] = None,
     **parameters: Any,
 ) -> None:

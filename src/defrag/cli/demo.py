@@ -12,6 +12,7 @@ from rich.console import Console
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import check_report_path
+from defrag.cli._flags import option
 from defrag.cli.compare import command_line, write_text
 from defrag.lab.demo import demo_page, example_table, run_demo, table_of_models
 from defrag.specs import NONE
@@ -33,14 +34,10 @@ _NEXT = "The same on your texts: defrag train docs.jsonl model.safetensors"
 
 def demo(
     *,
-    random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
-    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Use part of the data; takes seconds.")
-    ] = False,
-    report: Annotated[
-        str, typer.Option(metavar="FILE", help="The HTML page to write, or none.")
-    ] = "defrag-demo.html",
+    random_state: Annotated[int, option("Seed.", names="--random-state --seed")] = 0,
+    n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
+    quick: Annotated[bool, option("Use part of the data; takes seconds.")] = False,
+    report: Annotated[str, option("The HTML page to write, or none.", "FILE")] = "defrag-demo.html",
     as_json: JsonFlag = False,
 ) -> None:
     """Train a model of texts on the bundled data."""

@@ -9,13 +9,12 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 from rich.console import Console
 from rich.table import Table
 
 from defrag.cli._console import JsonFlag, examples, print_json
 from defrag.cli._data import LabelsFlag, Reading
-from defrag.cli._flags import Words
+from defrag.cli._flags import Words, argument, option
 from defrag.exceptions import FormatWarning
 from defrag.io.files import display_name
 from defrag.io.points import form_of_name, read_names
@@ -46,40 +45,34 @@ _METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG", "coverage")
 
 def evaluate(
     *,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The points with their labels.")],
-    predictions: Annotated[
-        str, typer.Argument(metavar="PREDICTIONS", help="Output of 'defrag predict'; - is stdin.")
-    ],
-    train: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Training data, for PSP and PSnDCG.")
-    ] = None,
+    data: Annotated[str, argument("DATA", "The points with their labels.")],
+    predictions: Annotated[str, argument("PREDICTIONS", "Output of 'defrag predict'; - is stdin.")],
+    train: Annotated[str | None, option("Training data, for PSP and PSnDCG.", "FILE")] = None,
     train_labels: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Label file of --train, if it has features only."),
+        option("Label file of --train, if it has features only.", "FILE"),
     ] = None,
     k: Annotated[
-        str, typer.Option("--top-k", help="Numbers of labels per point, separated by commas.")
+        str, option("Numbers of labels per point, separated by commas.", names="--top-k")
     ] = "1,3,5",
     a: Annotated[
         float | None,
-        typer.Option("--A", help="Parameter of the propensities.", show_default="0.55"),
+        option("Parameter of the propensities.", names="--A", show_default="0.55"),
     ] = None,
     b: Annotated[
-        float | None, typer.Option("--B", help="Parameter of the propensities.", show_default="1.5")
+        float | None, option("Parameter of the propensities.", names="--B", show_default="1.5")
     ] = None,
     psndcg: Annotated[
         str,
         Words(("xmc", "pyxclib")),
-        typer.Option(
-            help="Normalisation of PSnDCG: as the tool of the Extreme Classification Repository, "
+        option(
+            "Normalisation of PSnDCG: as the tool of the Extreme Classification Repository, "
             "or as pyxclib and napkinXC."
         ),
     ] = "xmc",
     label_names: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="Names of the labels of a matrix, for predictions with names."
-        ),
+        option("Names of the labels of a matrix, for predictions with names.", "FILE"),
     ] = None,
     reading: Reading,
     labels: LabelsFlag = None,

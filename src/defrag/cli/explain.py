@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from defrag.cli._console import JsonFlag, examples, print_json, terminal
 from defrag.cli._data import LanguageFlag, Reading
-from defrag.cli._flags import refuse_flags
+from defrag.cli._flags import argument, option, refuse_flags
 from defrag.explain import Explanations
 from defrag.prediction import AnyBlocks, Model, load_classifier
 from defrag.text import TextClassifier
@@ -28,20 +26,16 @@ HELP = (
 
 def explain(
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
-    data: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="Texts or points; --row selects one.")
-    ] = None,
-    row: Annotated[int, typer.Option(min=0, help="The point of DATA; the first is 0.")] = 0,
-    text: Annotated[str | None, typer.Option(metavar="TEXT", help="A text.")] = None,
+    model: Annotated[str, argument("MODEL", "The model file.")],
+    data: Annotated[str | None, argument("DATA", "Texts or points; --row selects one.")] = None,
+    row: Annotated[int, option("The point of DATA; the first is 0.", min=0)] = 0,
+    text: Annotated[str | None, option("A text.", "TEXT")] = None,
     label: Annotated[
         str | None,
-        typer.Option(metavar="LABEL", help="Name or id of the label; default: the best."),
+        option("Name or id of the label; default: the best.", "LABEL"),
     ] = None,
-    top_k: Annotated[
-        int | None, typer.Option(min=1, help="Number of best labels to explain.")
-    ] = None,
-    features: Annotated[int, typer.Option(min=1, help="Number of features to show.")] = 10,
+    top_k: Annotated[int | None, option("Number of best labels to explain.", min=1)] = None,
+    features: Annotated[int, option("Number of features to show.", min=1)] = 10,
     language: LanguageFlag = None,
     reading: Reading,
     as_json: JsonFlag = False,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from defrag._progress import escaped, progress_pulse
 from defrag.cli._console import JsonFlag, examples, print_json, print_values
 from defrag.cli._data import LabelsFlag, Reading
+from defrag.cli._flags import argument
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.io.points import form_of_name, parse_points
@@ -36,7 +35,7 @@ _MODEL_ENDING = ".safetensors"
 
 def info(
     *,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file.")],
+    file: Annotated[str, argument("FILE", "The file.")],
     labels: LabelsFlag = None,
     reading: Reading,
     as_json: JsonFlag = False,

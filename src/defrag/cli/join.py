@@ -18,7 +18,7 @@ from defrag.cli._data import (
     check_targets,
     read_all_names,
 )
-from defrag.cli._flags import refuse_flags
+from defrag.cli._flags import argument, option, refuse_flags
 from defrag.cli.train_part import read_data
 from defrag.distributed import join as join_parts
 from defrag.distributed import load_part, load_plan, part_path
@@ -38,16 +38,12 @@ HELP = (
 
 def join(
     *,
-    plan: Annotated[str, typer.Argument(metavar="PLAN", help="The plan.")],
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="The model file, usually *.safetensors.")
-    ],
+    plan: Annotated[str, argument("PLAN", "The plan.")],
+    model: Annotated[str, argument("MODEL", "The model file, usually *.safetensors.")],
     weights: WeightsFlag = "float32",
     label_names: LabelNamesFlag = None,
     vocabulary: VocabularyFlag = None,
-    data: Annotated[
-        str | None, typer.Option(metavar="DATA", help="The training data; required by lpsr only.")
-    ] = None,
+    data: Annotated[str | None, option("The training data; required by lpsr only.", "DATA")] = None,
     reading: Reading,
     labels: LabelsFlag = None,
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import LanguageFlag, check_model_path, check_stdout
-from defrag.cli._flags import refuse_flags
+from defrag.cli._flags import argument, option, refuse_flags
 from defrag.persistence import describe
 from defrag.prediction import load_classifier
 from defrag.text import TextClassifier
@@ -30,18 +30,12 @@ HELP = (
 
 def labels(
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
-    search: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Words of a name, or a label.")
-    ] = None,
-    top_k: Annotated[int, typer.Option(min=1, help="Number of labels that --search prints.")] = 10,
+    model: Annotated[str, argument("MODEL", "The model file.")],
+    search: Annotated[str | None, option("Words of a name, or a label.", "TEXT")] = None,
+    top_k: Annotated[int, option("Number of labels that --search prints.", min=1)] = 10,
     language: LanguageFlag = None,
-    add: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A thesaurus with labels to add or change.")
-    ] = None,
-    output: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where --add writes; default: MODEL.")
-    ] = None,
+    add: Annotated[str | None, option("A thesaurus with labels to add or change.", "FILE")] = None,
+    output: Annotated[str | None, option("Where --add writes; default: MODEL.", "FILE")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """List, search and add the labels of a model of texts."""

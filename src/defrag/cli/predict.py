@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from defrag._progress import escaped
 from defrag.classifiers._answers import label_names
 from defrag.cli._console import examples, print_message, print_next
 from defrag.cli._data import AllowFlag, DenyFlag, Reading, check_targets
-from defrag.cli._flags import Words, refuse_flags
+from defrag.cli._flags import Words, argument, option, refuse_flags
 from defrag.distributed import predict_ray
 from defrag.prediction import LineFormat, Model, Predicted, load_classifier, predict_blocks
 from defrag.text import TextClassifier
@@ -36,43 +34,34 @@ HELP = (
 
 def predict(
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Texts or points; labels are ignored.")
-    ],
-    top_k: Annotated[int, typer.Option(min=1, help="Number of labels per point.")] = 5,
-    output: Annotated[str, typer.Option(metavar="FILE", help="Output file; - is stdout.")] = "-",
-    names: Annotated[
-        bool, typer.Option("--names", help="Write label names instead of ids.")
-    ] = False,
+    model: Annotated[str, argument("MODEL", "The model file.")],
+    data: Annotated[str, argument("DATA", "Texts or points; labels are ignored.")],
+    top_k: Annotated[int, option("Number of labels per point.", min=1)] = 5,
+    output: Annotated[str, option("Output file; - is stdout.", "FILE")] = "-",
+    names: Annotated[bool, option("Write label names instead of ids.")] = False,
     empty: Annotated[
         str,
         Words(("bias", "nothing")),
-        typer.Option(
-            help="Prediction for points without features: the labels with the largest biases, or "
-            "none"
+        option(
+            "Prediction for points without features: the labels with the largest biases, or none"
         ),
     ] = "bias",
     allow: AllowFlag = None,
     deny: DenyFlag = None,
     reading: Reading,
-    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Write one JSON object per point.")
-    ] = False,
+    n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
+    as_json: Annotated[bool, option("Write one JSON object per point.", names="--json")] = False,
     ray: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Predict on the Ray cluster at this address; 'local' uses processes on this "
+        option(
+            "Predict on the Ray cluster at this address; 'local' uses processes on this "
             "machine. --output is a folder of parts; existing parts are kept.",
+            "ADDRESS",
         ),
     ] = None,
     parquet: Annotated[
         bool,
-        typer.Option(
-            "--parquet", help="With --ray, write tables with the columns row, labels and scores."
-        ),
+        option("With --ray, write tables with the columns row, labels and scores."),
     ] = False,
 ) -> None:
     """Predict the best labels of points."""

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json
+from defrag.cli._flags import argument, option
 from defrag.cli.compare import (
     DEFAULT_RECORDS,
     MESSAGES,
@@ -58,35 +59,31 @@ HELP = (
 
 def reproduce(
     *,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help=f"One of {', '.join(STUDIES)} or {ALL}.")
-    ],
+    name: Annotated[str, argument("NAME", f"One of {', '.join(STUDIES)} or {ALL}.")],
     data: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Folder with the data sets.", show_default="DEFRAG_DATA"),
+        option("Folder with the data sets.", "DIR", show_default="DEFRAG_DATA"),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="DATA", help="Only this data set; may be repeated.")
+        list[str] | None, option("Only this data set; may be repeated.", "DATA")
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Number of seeds.", show_default="of the study")
+        int | None, option("Number of seeds.", min=1, show_default="of the study")
     ] = None,
-    budget: Annotated[
-        str, typer.Option(metavar="SECONDS", help="Budget of one run in CPU seconds, or none.")
-    ] = "120",
+    budget: Annotated[str, option("Budget of one run in CPU seconds, or none.", "SECONDS")] = "120",
     within: Annotated[
         str,
-        typer.Option(
-            metavar="MINUTES",
-            help="Minutes after which no run is started, or none.",
+        option(
+            "Minutes after which no run is started, or none.",
+            "MINUTES",
             show_default="80, none without a budget",
         ),
     ] = "",
     peers_python: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Python interpreter with libpecos, omikuji and napkinxc.",
+        option(
+            "Python interpreter with libpecos, omikuji and napkinxc.",
+            "FILE",
             show_default="DEFRAG_PEERS_PYTHON or this one",
         ),
     ] = None,
@@ -94,14 +91,12 @@ def reproduce(
     reports: Reports,
     results: Annotated[
         str | None,
-        typer.Option(
-            metavar="FOLDER", help="Write records and pages of results, as in the manual."
-        ),
+        option("Write records and pages of results, as in the manual.", "FOLDER"),
     ] = None,
     retry: RetryFlag = False,
     plan: Annotated[
         bool,
-        typer.Option("--plan", help="Print what would be run and how long it takes; run nothing."),
+        option("Print what would be run and how long it takes; run nothing."),
     ] = False,
     workers: WorkersFlag = 2,
     as_json: JsonFlag = False,

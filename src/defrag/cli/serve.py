@@ -10,6 +10,7 @@ import typer
 from defrag._progress import escaped
 from defrag.cli._console import examples
 from defrag.cli._data import AllowFlag, DenyFlag, LanguageFlag
+from defrag.cli._flags import argument, option
 
 HELP = (
     "Serve models over HTTP.\n\n"
@@ -29,58 +30,51 @@ HELP = (
 
 def serve(
     *,
-    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="The model files.")],
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8765,
+    models: Annotated[list[str], argument("MODEL...", "The model files.")],
+    host: Annotated[str, option("Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("Port; 0 chooses a free one.", min=0, max=65535)] = 8765,
     token_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="File with the token that clients must send.")
+        str | None, option("File with the token that clients must send.", "FILE")
     ] = None,
-    no_auth: Annotated[
-        bool, typer.Option("--no-auth", help="Allow another --host without a token.")
-    ] = False,
+    no_auth: Annotated[bool, option("Allow another --host without a token.")] = False,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Name under which clients address the server, besides localhost and --host; may "
+        option(
+            "Name under which clients address the server, besides localhost and --host; may "
             "be repeated.",
+            "NAME",
         ),
     ] = None,
     thesaurus: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Names of the labels, instead of those in the models. Annif's routes suggest "
+        option(
+            "Names of the labels, instead of those in the models. Annif's routes suggest "
             "these labels only.",
+            "FILE",
         ),
     ] = None,
     language: LanguageFlag = None,
     allow: AllowFlag = None,
     deny: DenyFlag = None,
     workers: Annotated[
-        int, typer.Option(min=1, max=256, help="Number of worker processes; they share the models.")
+        int, option("Number of worker processes; they share the models.", min=1, max=256)
     ] = 1,
     watch: Annotated[
-        float, typer.Option(min=0, help="Seconds between checks of the model files; 0: never.")
+        float, option("Seconds between checks of the model files; 0: never.", min=0)
     ] = 1.0,
-    log_json: Annotated[
-        bool, typer.Option("--log-json", help="Log events and requests as JSON lines.")
-    ] = False,
+    log_json: Annotated[bool, option("Log events and requests as JSON lines.")] = False,
     timeout: Annotated[
         float,
-        typer.Option(min=0.1, help="Maximum time for a client to send a request, in seconds."),
+        option("Maximum time for a client to send a request, in seconds.", min=0.1),
     ] = 10.0,
-    max_body: Annotated[int, typer.Option(min=1, help="Maximum size of a request, in bytes.")] = 1
-    << 20,
-    max_k: Annotated[int, typer.Option(min=1, help="Maximum number of labels per answer.")] = 1000,
-    max_batch: Annotated[
-        int, typer.Option(min=1, help="Maximum number of texts or rows per request.")
-    ] = 32,
+    max_body: Annotated[int, option("Maximum size of a request, in bytes.", min=1)] = 1 << 20,
+    max_k: Annotated[int, option("Maximum number of labels per answer.", min=1)] = 1000,
+    max_batch: Annotated[int, option("Maximum number of texts or rows per request.", min=1)] = 32,
     max_requests: Annotated[
-        int, typer.Option(min=1, help="Maximum number of concurrent requests per worker.")
+        int, option("Maximum number of concurrent requests per worker.", min=1)
     ] = 256,
     max_connections: Annotated[
-        int, typer.Option(min=1, help="Maximum number of concurrent connections per worker.")
+        int, option("Maximum number of concurrent connections per worker.", min=1)
     ] = 1000,
 ) -> None:
     """Serve models over HTTP."""

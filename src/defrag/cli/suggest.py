@@ -6,11 +6,10 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message, terminal
 from defrag.cli._data import AllowFlag, DenyFlag, LanguageFlag
+from defrag.cli._flags import argument, option
 from defrag.explain import Explanation
 from defrag.io.files import open_input
 from defrag.prediction import load_classifier
@@ -51,18 +50,12 @@ class Suggested(NamedTuple):
 
 def suggest(
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
-    text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="The text; - is stdin.", show_default=False)
-    ] = "-",
-    top_k: Annotated[int, typer.Option(min=1, help="Number of labels.")] = 5,
-    threshold: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Minimum score of a label.")
-    ] = 0.0,
-    answers: Annotated[
-        bool, typer.Option("--answers", help="Only labels that are likely enough to be answers.")
-    ] = False,
-    why: Annotated[bool, typer.Option("--why", help="Show the words behind each label.")] = False,
+    model: Annotated[str, argument("MODEL", "The model file.")],
+    text: Annotated[str, argument("TEXT", "The text; - is stdin.", show_default=False)] = "-",
+    top_k: Annotated[int, option("Number of labels.", min=1)] = 5,
+    threshold: Annotated[float, option("Minimum score of a label.", min=0.0, max=1.0)] = 0.0,
+    answers: Annotated[bool, option("Only labels that are likely enough to be answers.")] = False,
+    why: Annotated[bool, option("Show the words behind each label.")] = False,
     language: LanguageFlag = None,
     allow: AllowFlag = None,
     deny: DenyFlag = None,

@@ -33,7 +33,15 @@ from defrag.cli._data import (
     check_targets,
     read_all_names,
 )
-from defrag.cli._flags import Words, estimator_flags, flag_name, own_flags, refuse_flags
+from defrag.cli._flags import (
+    Words,
+    argument,
+    estimator_flags,
+    flag_name,
+    option,
+    own_flags,
+    refuse_flags,
+)
 from defrag.cli.app import VerbCommand
 from defrag.io.corpora import CORPUS_FORMS, CorpusForm
 from defrag.specs import NONE, VARIANTS, checked, compose, parse_value
@@ -83,29 +91,29 @@ _OF_VECTORIZER = own_flags(TextVectorizer)
 class Parts:
     """What is trained: a classifier, and what stands around it."""
 
-    classifier: Annotated[str, _CLASSIFIERS, typer.Option(help="The classifier.")] = _DEFAULT
+    classifier: Annotated[str, _CLASSIFIERS, option("The classifier.")] = _DEFAULT
     agglomerate: Annotated[
         str,
         Words((NONE, *VARIANTS)),
-        typer.Option(help="Grouping of features: none, a variant of the paper, or Hybrid."),
+        option("Grouping of features: none, a variant of the paper, or Hybrid."),
     ] = NONE
     focus: Annotated[
         bool | None,
-        typer.Option(
-            "--focus/--no-focus",
-            help="Keep only the entries of a row that matter; default: for texts and for "
+        option(
+            "Keep only the entries of a row that matter; default: for texts and for "
             "label-tree, unless features are grouped.",
+            names="--focus/--no-focus",
         ),
     ] = None
     rerank: Annotated[
         str,
         Words((NONE, "identity", "cosine", "block")),
-        typer.Option(help="Re-rank labels in favour of rare ones, with these prototypes."),
+        option("Re-rank labels in favour of rare ones, with these prototypes."),
     ] = NONE
     impute: Annotated[
         str,
         Words((NONE, "blend", "cosine", "paper")),
-        typer.Option(help="Impute missing features before prediction."),
+        option("Impute missing features before prediction."),
     ] = NONE
 
     def used(self, corpus: CorpusForm | None) -> dict[str, bool]:
@@ -118,12 +126,8 @@ class Parts:
 
 def train(
     *,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Texts or points with labels; - is stdin.")
-    ],
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="The model file, usually *.safetensors.")
-    ],
+    data: Annotated[str, argument("DATA", "Texts or points with labels; - is stdin.")],
+    model: Annotated[str, argument("MODEL", "The model file, usually *.safetensors.")],
     parts: Parts,
     weights: WeightsFlag = "float32",
     label_names: LabelNamesFlag = None,
@@ -131,43 +135,41 @@ def train(
     thesaurus: ThesaurusFlag = None,
     validation: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help="Texts with labels on which answers are chosen."),
+        option("Texts with labels on which answers are chosen.", "DATA"),
     ] = None,
     answers: Annotated[
         str | None,
-        typer.Option(
-            metavar="AIM",
-            help="What answers are chosen for: micro-f1 (default), macro-f1, f1@K, precision=P, "
+        option(
+            "What answers are chosen for: micro-f1 (default), macro-f1, f1@K, precision=P, "
             "recall=R or none.",
+            "AIM",
         ),
     ] = None,
     reading: Reading,
     labels: LabelsFlag = None,
-    random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
-    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
+    random_state: Annotated[int, option("Seed.", names="--random-state --seed")] = 0,
+    n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
     shape_of: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Reuse the label trees of a model of older data, so that fewer predictions "
-            "change.",
+        option(
+            "Reuse the label trees of a model of older data, so that fewer predictions change.",
+            "MODEL",
         ),
     ] = None,
     n_parts: Annotated[
         int | None,
-        typer.Option(
-            "--parts",
+        option(
+            "Write a plan of N parts to MODEL instead of training; see train-part and join.",
+            "N",
+            names="--parts",
             min=1,
-            metavar="N",
-            help="Write a plan of N parts to MODEL instead of training; see train-part and join.",
         ),
     ] = None,
     ray: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Train on the Ray cluster at this address; 'local' uses processes on this "
-            "machine.",
+        option(
+            "Train on the Ray cluster at this address; 'local' uses processes on this machine.",
+            "ADDRESS",
         ),
     ] = None,
     as_json: JsonFlag = False,

@@ -9,7 +9,7 @@ import typer
 from defrag._progress import escaped
 from defrag.cli._console import examples, print_next
 from defrag.cli._data import LabelNamesFlag, LabelsFlag, Reading
-from defrag.cli._flags import refuse_flags
+from defrag.cli._flags import argument, option, refuse_flags
 from defrag.distributed import (
     PartResult,
     Plan,
@@ -40,19 +40,17 @@ HELP = (
 
 def train_part(
     *,
-    plan: Annotated[str, typer.Argument(metavar="PLAN", help="The plan.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The training data; - is stdin.")],
+    plan: Annotated[str, argument("PLAN", "The plan.")],
+    data: Annotated[str, argument("DATA", "The training data; - is stdin.")],
     part: Annotated[
         list[int] | None,
-        typer.Option(min=0, metavar="I", help="Part, from 0; may be repeated. Default: all parts."),
+        option("Part, from 0; may be repeated. Default: all parts.", "I", min=0),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Retrain parts whose files are complete.")
-    ] = False,
+    force: Annotated[bool, option("Retrain parts whose files are complete.")] = False,
     reading: Reading,
     labels: LabelsFlag = None,
     label_names: LabelNamesFlag = None,
-    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
+    n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
 ) -> None:
     """Train parts of a plan."""
     todo = load_plan(plan)

@@ -10,6 +10,7 @@ from rich.console import Console
 from defrag._progress import escaped, progress_pulse
 from defrag.cli._console import JsonFlag, examples, print_json, print_message, print_next
 from defrag.cli._data import Reading, WeightsFlag, check_model_path
+from defrag.cli._flags import argument, option
 from defrag.cli.compare import Reports, command_line
 from defrag.lab.tuning import best_of, run_trials, table_of_trials, tuning_page
 
@@ -26,15 +27,13 @@ HELP = (
 
 def tune(
     *,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Texts with labels.")],
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="The model file, usually *.safetensors.")
-    ],
-    budget: Annotated[float, typer.Option(min=0.0, help="Seconds for trials.")] = 300.0,
+    data: Annotated[str, argument("DATA", "Texts with labels.")],
+    model: Annotated[str, argument("MODEL", "The model file, usually *.safetensors.")],
+    budget: Annotated[float, option("Seconds for trials.", min=0.0)] = 300.0,
     weights: WeightsFlag = "float32",
     reading: Reading,
-    random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
-    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
+    random_state: Annotated[int, option("Seed.", names="--random-state --seed")] = 0,
+    n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
     reports: Reports,
     as_json: JsonFlag = False,
 ) -> None:
