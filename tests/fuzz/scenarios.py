@@ -146,8 +146,10 @@ def _in_one_line(error):
 
 SCENARIOS = {
     "texts": Scenario(texts, 1_000_000),
-    "model files": Scenario(model_files, 200_000),
-    "files of every kind": Scenario(files_of_every_kind, 5_000 * len(KINDS)),
+    "model files": Scenario(model_files, 200_000, lambda _batch: _small_models()),
+    "files of every kind": Scenario(
+        files_of_every_kind, 5_000 * len(KINDS), lambda batch: _good(batch % len(KINDS))
+    ),
     "kills while saving": Scenario(kills_while_saving, 1_000),
     "trees of tiny data": Scenario(trees_of_tiny_data, 6_000),
     "threads and bits": Scenario(threads_and_bits, 10_000),

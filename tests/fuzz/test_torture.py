@@ -7,13 +7,12 @@ from unittest.mock import ANY
 import pytest
 
 from tests.fuzz.scenarios import KINDS, SCENARIOS
-from tests.fuzz.torture import Job, Outcome, Torture, report
+from tests.fuzz.torture import Outcome, report, torture
+from tests.helpers import bad_scenarios
 
-BAD = "tests.helpers.bad_scenarios"
 
-
-def bad(*names, seconds=120.0, **options):
-    return Torture([Job(name, table=BAD, **options) for name in names], seconds)
+def bad(name, *, seconds=120.0, **options):
+    return torture(name, bad_scenarios.SCENARIOS[name], seconds=seconds, **options)
 
 
 @pytest.mark.slow
@@ -40,13 +39,12 @@ def test_kinds_of_files_take_turns(tmp_path):
     [("good", (0, 0, 0)), ("crash", (1, 0, 0)), ("hang", (0, 1, 0)), ("wrong", (0, 0, 1))],
 )
 def test_crashes_hangs_and_wrong_answers_are_counted(name, counts):
-    # Only what hangs waits for the limit: on a busy machine, the start of a process may.
     options = {"hang_seconds": 15.0} if name == "hang" else {}
-    found = bad(name, **options).run(1)[name]
+    found = bad(name, **options)
     assert (found.n_crashes, found.n_hangs, found.n_wrong) == counts
     # The batch that failed counts for nothing, and those after it are run.
     assert (found.n_inputs, found.n_refused) == (100, 40)
-    assert found.next_batch == 10 + sum(counts)
+    assert found.n_batches == 10 + sum(counts)
     assert len(found.faults) == sum(counts)
     assert all(fault.startswith(f"{name}, batch 3: ") for fault in found.faults)
     lines = report({name: found}, 0).splitlines()
@@ -57,17 +55,17 @@ def test_crashes_hangs_and_wrong_answers_are_counted(name, counts):
 
 def test_batches_are_numbered_by_the_seed():
     # Batch 3 of seed 0 is none of seed 1.
-    assert bad("wrong", seed=1).run(1)["wrong"].n_faults == 0
+    assert not bad("wrong", seed=1).faults
 
 
 def test_nothing_runs_without_time():
-    assert bad("good", seconds=0.0).run(1)["good"] == Outcome(seconds=ANY)
+    assert bad("good", seconds=0.0) == Outcome(seconds=ANY)
 
 
 def test_torture_ends_when_volumes_are_reached(tmp_path):
     output = tmp_path / "torture.txt"
-    command = [sys.executable, "-m", "tests.fuzz.torture", "--jobs", "2", "--table", BAD,
-               "--only", "good", "wrong", "--output", str(output)]  # fmt: skip
+    command = [sys.executable, "-m", "tests.fuzz.torture", "--jobs", "2", "--table",
+               bad_scenarios.__name__, "--only", "good", "wrong", "--output", output]  # fmt: skip
     ended = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert ended.returncode == 1, ended.stderr  # of "wrong"
     assert ended.stdout.endswith(output.read_text())

@@ -2,36 +2,33 @@
 
 Example: ``python -m tests.fuzz.torture --minutes 10 --jobs 2 --output build/torture.txt``.
 
-Each scenario has an equal share of the time that is left. Batches run in processes of their own, so
-that a crash or a hang is counted, with the number of its batch, and the next batch follows. The
-same seed gives the same batches; only if the time ends before all volumes are reached, how many
-there are depends on it.
+Each scenario has an equal share of the time that is left when it begins. Every batch runs in a
+fork, so that a crash or a hang is counted, with the number of its batch, and the next batch
+follows. The same seed gives the same batches; only if the time ends before all volumes are reached,
+how many there are depends on it.
 """
 
 import argparse
-import contextlib
+import functools
 import importlib
 import json
-import os
-import queue
-import signal
-import subprocess
+import math
 import sys
 import tempfile
-import threading
 import time
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.helpers.processes import run_in_child
+
 TABLE = "tests.fuzz.scenarios"
 HANG_SECONDS = 300.0
-POLL_SECONDS = 1.0
 MOST_FAULTS = 20
 
 
@@ -47,31 +44,13 @@ class Tried(NamedTuple):
 class Scenario:
     """Something to try in numbered batches, and how many inputs are enough.
 
-    ``run(batch, folder)`` raises an exception for anything that is wrong.
+    ``run(batch, folder)`` raises an exception for anything that is wrong; ``prepare(batch)`` makes
+    before the fork what several batches use.
     """
 
     run: Callable[[int, Path], Tried]
     volume: int
-
-
-@dataclass(frozen=True)
-class Job:
-    """A scenario of a table, and how its batches are run."""
-
-    name: str
-    seed: int = 0
-    table: str = TABLE
-    hang_seconds: float = HANG_SECONDS
-
-    @property
-    def scenario(self):
-        """The scenario."""
-        return importlib.import_module(self.table).SCENARIOS[self.name]
-
-    def command(self, first):
-        """Return the command of a process that runs batches."""
-        return [sys.executable, "-m", "tests.fuzz.torture", "--child", self.name, "--first",
-                str(first), "--seed", str(self.seed), "--table", self.table]  # fmt: skip
+    prepare: Callable[[int], object] = int
 
 
 @dataclass
@@ -84,146 +63,62 @@ class Outcome:
     n_hangs: int = 0
     n_wrong: int = 0
     seconds: float = 0.0
-    next_batch: int = 0
+    n_batches: int = 0
     faults: list[str] = field(default_factory=list)
     of_kind: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def n_faults(self):
-        """Number of batches in which anything went wrong."""
-        return self.n_crashes + self.n_hangs + self.n_wrong
-
-    def count(self, said):
+    def count(self, tried):
         """Count a batch that came to its end."""
-        self.n_inputs += said["inputs"]
-        self.n_refused += said["refused"]
-        if said["kind"]:
-            self.of_kind[said["kind"]] += said["inputs"]
+        self.n_inputs += tried.n_inputs
+        self.n_refused += tried.n_refused
+        if tried.kind:
+            self.of_kind[tried.kind] += tried.n_inputs
+
+    def count_fault(self, name, error):
+        """Count a batch in which anything went wrong."""
+        self.n_hangs += error.startswith("still running")
+        self.n_crashes += error.startswith("died of")
+        self.faults.append(f"{name}, batch {self.n_batches}: {error}")
+        self.n_wrong = len(self.faults) - self.n_hangs - self.n_crashes
 
 
-class Torture:
-    """Scenarios, each with an equal share of the time that is left when it begins."""
-
-    def __init__(self, jobs, seconds, say=lambda _line: None):
-        self.outcomes = {job.name: Outcome() for job in jobs}
-        self._jobs, self._say, self._n_waiting = jobs, say, len(jobs)
-        self._end = time.monotonic() + seconds
-
-    def run(self, n_jobs):
-        """Run batches in as many processes until the time is over or all volumes are reached."""
-        with ThreadPoolExecutor(n_jobs) as pool:
-            try:
-                list(pool.map(lambda job: self._work(job, n_jobs), self._jobs))
-            except KeyboardInterrupt:
-                self._end = 0.0  # what was counted is reported
-        return self.outcomes
-
-    def _work(self, job, n_jobs):
-        found, start = self.outcomes[job.name], time.monotonic()
-        end = start + (self._end - start) / -(-self._n_waiting // n_jobs)
-        self._n_waiting -= 1
-        while self._has_time(end) and not _is_done(job, found):
-            self._run_child(job, found, end)
-        found.seconds = time.monotonic() - start
-        self._say(f"{job.name:22} {found.n_inputs:9,} of {job.scenario.volume:9,} in "
-                  f"{found.seconds:5.0f} s, {found.n_faults} faults")  # fmt: skip
-
-    def _has_time(self, end):
-        return time.monotonic() < min(end, self._end)
-
-    def _run_child(self, job, found, end):
-        """Run batches in one process until one fails, or ends after this time."""
-        heard, begun = time.monotonic(), found.next_batch
-        with _Child(job, begun) as child:
-            while self._has_time(end):
-                try:
-                    line = child.lines.get(timeout=min(POLL_SECONDS, job.hang_seconds))
-                except queue.Empty:
-                    if time.monotonic() < heard + job.hang_seconds:
-                        continue
-                    found.n_hangs += 1
-                    fault = "no end"
-                    break
-                if not line:
-                    found.n_crashes += 1
-                    fault = child.cause()
-                    break
-                heard, said = time.monotonic(), json.loads(line)
-                begun = said["batch"]
-                if "wrong" in said:
-                    found.n_wrong += 1
-                    fault = said["wrong"]
-                    break
-                if "inputs" in said:
-                    found.next_batch = begun + 1
-                    found.count(said)
-                    if _is_done(job, found):
-                        return
-            else:
-                return
-        found.next_batch = begun + 1
-        found.faults.append(f"{job.name}, batch {begun}: {fault}")
+def torture(name, scenario, *, seconds, seed=0, hang_seconds=HANG_SECONDS):
+    """Run batches until the volume is reached, the time is over, or too much went wrong."""
+    found, start = Outcome(), time.monotonic()
+    while (
+        time.monotonic() < start + seconds
+        and found.n_inputs < scenario.volume
+        and len(found.faults) < MOST_FAULTS
+    ):
+        number = 1_000_003 * seed + found.n_batches
+        scenario.prepare(number)
+        try:
+            said = run_in_child(_run, scenario, number, seconds=hang_seconds, gigabytes=32.0)
+        except AssertionError as error:
+            found.count_fault(name, str(error))
+        else:
+            found.count(Tried(*json.loads(said[-1])))
+        found.n_batches += 1
+    found.seconds = time.monotonic() - start
+    return found
 
 
-def _is_done(job, found):
-    """Return whether the volume is reached, or so much went wrong that it would for ever."""
-    return found.n_inputs >= job.scenario.volume or found.n_faults >= MOST_FAULTS
-
-
-class _Child:
-    """A process that runs batches, and what it says; it ends with all that it has started."""
-
-    def __init__(self, job, batch):
-        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
-        self._process = subprocess.Popen(
-            job.command(batch), stdout=subprocess.PIPE, stderr=self._errors, text=True,
-            start_new_session=True,
-        )  # fmt: skip
-        self.lines = queue.SimpleQueue()
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self):
-        for line in self._process.stdout:
-            self.lines.put(line)
-        self.lines.put("")
-
-    def cause(self):
-        """Return why the process ended."""
-        code = self._process.wait()
-        self._errors.seek(0)
-        cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return f"{cause}\n{self._errors.read()[-2000:]}"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._reader.join()
-        self._process.wait()
-        self._process.stdout.close()
-        self._errors.close()
-
-
-def run_batches(job, first):
-    """Run batches without end in this process, and say what became of each."""
+def _run(step, scenario, number):
     warnings.simplefilter("ignore")
-    scenario, batch = job.scenario, first
-    while True:
-        sys.stdout.write(json.dumps({"batch": batch}) + "\n")
-        sys.stdout.flush()
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                tried = scenario.run(1_000_003 * job.seed + batch, Path(folder))
-                said = {"batch": batch, "inputs": tried.n_inputs, "refused": tried.n_refused,
-                        "kind": tried.kind}  # fmt: skip
-            except Exception:  # noqa: BLE001 - the parent counts it
-                said = {"batch": batch, "wrong": traceback.format_exc()[-2000:]}
-        sys.stdout.write(json.dumps(said) + "\n")
-        sys.stdout.flush()
-        batch += 1
+    with tempfile.TemporaryDirectory() as folder:
+        step(json.dumps(scenario.run(number, Path(folder))))
+
+
+def _run_share(options, names, end, place):
+    """Run a scenario for its share of the time, and say what became of it."""
+    name = names[place]
+    scenario = importlib.import_module(options.table).SCENARIOS[name]
+    seconds = (end - time.monotonic()) / math.ceil((len(names) - place) / options.jobs)
+    found = torture(name, scenario, seconds=seconds, seed=options.seed)
+    sys.stdout.write(f"{name:22} {found.n_inputs:9,} of {scenario.volume:9,} in "
+                     f"{found.seconds:5.0f} s, {len(found.faults)} faults\n")  # fmt: skip
+    sys.stdout.flush()
+    return found
 
 
 def report(outcomes, seed):
@@ -242,11 +137,6 @@ def report(outcomes, seed):
     return "\n".join(lines) + "\n"
 
 
-def _say(line):
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
 def main():
     """Run from the command line; fail if anything went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -256,20 +146,18 @@ def main():
     parser.add_argument("--only", nargs="*", help="scenarios (default: all)")
     parser.add_argument("--output", type=Path, help="file for the table")
     parser.add_argument("--table", default=TABLE, help=argparse.SUPPRESS)
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--first", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.child:
-        run_batches(Job(options.child, options.seed, options.table), options.first)
     names = options.only or list(importlib.import_module(options.table).SCENARIOS)
-    jobs = [Job(name, options.seed, options.table) for name in names]
-    outcomes = Torture(jobs, 60.0 * options.minutes, say=_say).run(options.jobs)
+    end = time.monotonic() + 60.0 * options.minutes
+    share = functools.partial(_run_share, options, names, end)
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
+        outcomes = dict(zip(names, pool.map(share, range(len(names))), strict=True))
     text = report(outcomes, options.seed)
     sys.stdout.write(text)
     if options.output:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(text)
-    return int(any(found.n_faults for found in outcomes.values()))
+    return int(any(found.faults for found in outcomes.values()))
 
 
 if __name__ == "__main__":

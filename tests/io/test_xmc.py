@@ -3,6 +3,7 @@
 Every quirk of real files has a test here; what is refused stands in test_io_bad_text.py.
 """
 
+import ctypes
 import gzip
 import lzma
 
@@ -231,6 +232,23 @@ def test_values_are_nearest_floats(number):
         assert _native.parse_values(number).tobytes() == expected.tobytes()
 
 
+def test_random_numbers_have_the_bits_of_strtof():
+    strtof = ctypes.CDLL(None).strtof
+    strtof.restype, strtof.argtypes = ctypes.c_float, (ctypes.c_char_p, ctypes.c_void_p)
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(np.float32)
+    values = values[np.isfinite(values)].tolist()
+    digits = rng.integers(1, 20, len(values)).tolist()
+    texts = [b"%.*g" % pair for pair in zip(digits, values, strict=True)]
+    wholes = rng.integers(0, 2**63, 100_000) >> rng.integers(0, 63, 100_000)
+    parts = zip(wholes, rng.integers(0, 1000, 100_000), rng.integers(-45, 20, 100_000), strict=True)
+    texts += [b"%d.%de%d" % three for three in parts]
+    wanted = np.array([strtof(text, None) for text in texts], dtype=np.float32)
+    finite = np.isfinite(wanted)
+    found = _native.parse_values(b" ".join(np.array(texts, dtype=object)[finite]))
+    assert found.tobytes() == wanted[finite].tobytes()
+
+
 @pytest.mark.parametrize(
     ("number", "value"),
     [
@@ -302,6 +320,11 @@ def test_file_of_many_blocks_is_read(file, monkeypatch):
         monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", block)
         for found, expected in zip(read_xmc(path), (X, Y), strict=True):
             assert_equal(found, expected)
+
+
+def test_numbers_are_written_in_their_shortest_form(tmp_path):
+    write_xmc(tmp_path / "a.txt", np.float32([[0.1, 1e-30], [0, 0]]), [[2], []])
+    assert (tmp_path / "a.txt").read_bytes() == b"2 2 3\n2 0:0.1 1:1e-30\n \n"
 
 
 @pytest.mark.parametrize(

@@ -306,10 +306,11 @@ def test_index_finds_features_that_lie_close_together():
         entry_ptr=np.arange(102), outputs=np.zeros(101, np.uint16),
         weights=np.linspace(0.1, 0.9, 101, dtype=np.float32),
     )  # fmt: skip
-    for feature in range(0, 100, 9):
-        row = sparse.csr_array(([1.0], ([0], [feature])), shape=(1, 10**6 + 1), dtype=np.float32)
+    known = dict(zip(features.tolist(), weights.weights.tolist(), strict=True))
+    for feature in (*range(0, 100, 9), 100, 5000, 10**6, 10**6 + 1, 64 * 10**6):  # or of no node
+        row = sparse.csr_array(([1.0], ([0], [feature])), (1, 10**8), dtype=np.float32)
         found = search_all([(tree, weights, np.int32([0, 1]))], row, k=1, index=True)
-        slack = 1.0 - np.linspace(0.1, 0.9, 101)[feature]
+        slack = 1.0 - known.get(feature, 0.0)
         np.testing.assert_allclose(found[1], np.exp(-(slack**3)), rtol=1e-5)
 
 

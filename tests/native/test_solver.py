@@ -174,12 +174,16 @@ def test_row_of_weight_n_counts_as_n_rows(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("instructions", list(Instructions)[1:])
 def test_instruction_sets_give_the_same_bits(loss, instructions):
-    if not _native.can_run(instructions):
-        pytest.skip(f"this processor has no {instructions.name}")
     X, Y = random_problem(5, n_rows=300, n_features=80, n_labels=40)
     options = SolverOptions(loss=Loss[loss], threshold=0.01, cost=2.0)
-    forced = solve(X, Y, options.replace(instructions=instructions))
-    assert bits(forced) == bits(solve(X, Y, options))
+    forced = options.replace(instructions=instructions)
+    assert _native.can_run(Instructions.baseline)
+    assert _native.can_run(Instructions.best)
+    if not _native.can_run(instructions):
+        with pytest.raises(ValueError, match="instructions"):
+            solve(X, Y, forced)
+        return
+    assert bits(solve(X, Y, forced)) == bits(solve(X, Y, options))
 
 
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
@@ -195,11 +199,13 @@ def test_seed_changes_the_solution():
     assert bits(one) != bits(two)
 
 
-def test_hand_computed_solution_of_one_point():
-    # 0.5 w^2 + (1 - w)^2 is smallest at w = 2/3.
-    solution = solve([[1.0]], [[1.0]], TIGHT.replace(bias=0.0))
-    assert solution.weights.toarray()[0, 0] == pytest.approx(2 / 3, abs=1e-6)
-    assert solution.bias[0] == 0.0
+@pytest.mark.parametrize("cost", [1.0, 2.0])
+def test_hand_computed_solution_of_one_point(cost):
+    # 0.5 w^2 + cost (1 - w)^2 is smallest at w = 2 cost / (1 + 2 cost).
+    solution = solve([[1.0]], [[1.0, 0.0]], TIGHT.replace(bias=0.0, cost=cost))
+    w = 2 * cost / (1 + 2 * cost)
+    np.testing.assert_allclose(solution.weights.toarray(), [[w, -w]], atol=1e-6)
+    assert solution.bias.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -68,6 +68,12 @@ def test_lists_of_strings_are_checked():
         _core.StringList(["good", 3])
 
 
+def test_words_may_differ_in_trailing_zeros_only():
+    words = _core.StringList(["ab", "ab\0\0"])  # whose first bytes are the same
+    numbers, ones = np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32)
+    _core.TextFeatures(words, numbers, NO_PAIRS, ones, least=0, most=0)
+
+
 def test_wrong_number_of_stems_is_refused():
     with pytest.raises(ValueError, match="one replacement per word"):
         corpus().replace_words(["one"], n_threads=1)
