@@ -5,6 +5,8 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
+from defrag.lab.results import write_pages
+
 project = "defrag"
 author = "the defrag developers"
 copyright = "the defrag developers"  # noqa: A001 - the name that Sphinx reads
@@ -23,16 +25,17 @@ html_css_files = ["manual.css"]
 suppress_warnings = ["ref.term", "ref.ref"]
 
 
-def write_reference(_: Any) -> None:
-    """Write the reference of the command line before pages are read."""
+def write_generated(_: Any) -> None:
+    """Write the reference of the command line and the pages of results before pages are read."""
     here = Path(__file__).resolve().parent
     sys.path.insert(0, str(here.parent / "tools"))
     from command_reference import reference  # noqa: PLC0415 - found by the line before
 
     (here / "generated").mkdir(exist_ok=True)
     (here / "generated" / "commands.md").write_text(reference(), encoding="utf-8")
+    write_pages(here / "results")
 
 
 def setup(app: Any) -> None:
     """Connect what is generated to the build."""
-    app.connect("builder-inited", write_reference, priority=400)
+    app.connect("builder-inited", write_generated, priority=400)

@@ -2,8 +2,8 @@
 
     python tools/build_results.py
 
-Writes the results pages, the tables between comments in README.md and docs/*.md, and the
-picture of the README. New records come from ``defrag reproduce all --data DIR
+Writes the results pages, of which git has only the one that the README names, the tables between
+comments in README.md and docs/*.md, and the picture of the README. New records come from ``defrag reproduce all --data DIR
 --results docs/results``.
 """
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from defrag.lab.results import write_pages
+
 pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -31,7 +33,9 @@ def manual(tmp_path_factory):
     (folder / "conf.py").write_text(CONF)
     for name in ("_static", "pictures"):
         shutil.copytree(DOCS / name, folder / name)
-    for page in PAGES:
+    shutil.copytree(DOCS / "results" / "records", folder / "results" / "records")
+    write_pages(folder / "results")
+    for page in PAGES[:-1]:
         shutil.copy(DOCS / f"{page}.md", folder / f"{page}.md")
     built = folder / "build"
     with warnings.catch_warnings():
