@@ -100,7 +100,7 @@ $(VENV)/.test: $(VENV)/.installed $(VENV)/.dev
 bench: $(VENV)/.test ## run the benchmarks that the README cites
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-results: $(VENV)/.test ## write the tables and pictures of README and manual from docs/results/records
+results: $(VENV)/.test ## write the tables and the picture of the README from docs/results/records
 	$(BIN)/python tools/build_results.py
 
 docs: $(VENV)/.installed ## build the manual in docs/build

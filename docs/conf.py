@@ -5,7 +5,9 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
-from defrag.lab.results import write_pages
+from defrag.lab.results import filled, write_pages
+
+HERE = Path(__file__).resolve().parent
 
 project = "defrag"
 author = "the defrag developers"
@@ -27,15 +29,20 @@ suppress_warnings = ["ref.term", "ref.ref"]
 
 def write_generated(_: Any) -> None:
     """Write the reference of the command line and the pages of results before pages are read."""
-    here = Path(__file__).resolve().parent
-    sys.path.insert(0, str(here.parent / "tools"))
+    sys.path.insert(0, str(HERE.parent / "tools"))
     from command_reference import reference  # noqa: PLC0415 - found by the line before
 
-    (here / "generated").mkdir(exist_ok=True)
-    (here / "generated" / "commands.md").write_text(reference(), encoding="utf-8")
-    write_pages(here / "results")
+    (HERE / "generated").mkdir(exist_ok=True)
+    (HERE / "generated" / "commands.md").write_text(reference(), encoding="utf-8")
+    write_pages(HERE / "results")
+
+
+def fill_tables(_: Any, __: str, source: list[str]) -> None:
+    """Write the tables of records between their two comments."""
+    source[0] = filled(source[0], HERE / "results")
 
 
 def setup(app: Any) -> None:
     """Connect what is generated to the build."""
     app.connect("builder-inited", write_generated, priority=400)
+    app.connect("source-read", fill_tables)
