@@ -27,7 +27,7 @@ from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import BASE, Wrapping
-from defrag.classifiers._division import Arrays, csr_arrays, csr_from_arrays
+from defrag.classifiers._division import Arrays, packed, unpacked
 from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, unit_rows
 from defrag.classifiers.label_tree import LabelTree
@@ -646,12 +646,13 @@ class Refrag(Wrapping):
     def _learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
         """Return the prototypes of the labels and their inverse propensities."""
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
-        return {**csr_arrays(self._find_prototypes(rows, Y, seed)), "bonus": self._find_bonus(Y)}
+        prototypes = self._find_prototypes(rows, Y, seed)
+        return packed({"prototypes": prototypes, "bonus": self._find_bonus(Y)})
 
     def _learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - everything is learnt first
         """Set prototypes, inverse propensities and the first setting."""
-        self.prototypes_ = csr_from_arrays(learnt)
-        self.bonus_ = learnt["bonus"]
+        found = unpacked(learnt)
+        self.prototypes_, self.bonus_ = found["prototypes"], found["bonus"]
         self.trade_off_ = None
         self.alpha_, self.gamma_, self.propensity_weight_ = (
             float(one[0]) for one in self._settings()

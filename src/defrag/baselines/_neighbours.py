@@ -9,10 +9,10 @@ LEML use the routing of points and the linear algebra, whose results do not depe
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -26,16 +26,7 @@ from defrag._native import RowPanels
 from defrag._parameters import Choice, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._base import Classifier
-from defrag.classifiers._division import (
-    Arrays,
-    Divisible,
-    Division,
-    Piece,
-    Units,
-    by_number,
-    csr_arrays,
-    csr_from_arrays,
-)
+from defrag.classifiers._division import Divisible, Division, Piece, Units, Work
 from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, unit_rows
 from defrag.persistence._checks import check_csr, check_ints, check_length, check_offsets
@@ -314,7 +305,7 @@ class Learner:
     # a new panel.
     panels: Floats
     # Added to the score of each point: minus half of its squared norm, for Euclidean neighbours.
-    bias: Floats | None
+    bias: Floats | None = None
 
     _state = State(
         Number(rule=COMPONENTS, name="rank", get=lambda one: one.weights.shape[1]),
@@ -357,19 +348,6 @@ class Learner:
             panels=panels,
             bias=panel_bias(panels, point_ptr) if euclidean else None,
         )
-
-    def to_arrays(self, prefix: str) -> Arrays:
-        """Return named arrays."""
-        arrays = {prefix + name: value for name, value in vars(self).items()
-                  if name not in {"router", "indexes"} and value is not None}  # fmt: skip
-        return {**arrays, **csr_arrays(self.router, f"{prefix}router/")}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Learner:
-        """Return the learner from the arrays of :meth:`to_arrays`."""
-        names = [field.name for field in fields(cls) if field.name != "router"]
-        own = {name: arrays.get(prefix + name) for name in names}
-        return cls(router=csr_from_arrays(arrays, f"{prefix}router/"), **own)  # type: ignore[arg-type]
 
     @cached_property
     def indexes(self) -> dict[int, HnswIndex]:
@@ -548,8 +526,8 @@ class LearnerUnits(Units):
     by their numbers.
     """
 
-    def __init__(self, model: NeighbourEnsemble) -> None:
-        self.model = model
+    model: NeighbourEnsemble
+    result_kind = Learner
 
     def prepare(self, X: Csr, Y: Csr) -> tuple[Csr, Csr]:
         """Return the unit rows of the points with labels, and their labels."""
@@ -568,20 +546,11 @@ class LearnerUnits(Units):
         """Return one unit per learner."""
         return Division(data[1], np.ones(self.model.n_learners))
 
-    def train(
-        self,
-        data: tuple[Csr, Csr],
-        seed: int,
-        outline: Csr,  # noqa: ARG002 - data has the labels
-        first: int,
-        last: int,
-        *,
-        earlier: Sequence[Piece] = (),  # noqa: ARG002 - a single wave
-    ) -> dict[int, Learner]:
+    def train(self, data: tuple[Csr, Csr], work: Work) -> dict[int, Learner]:
         """Train a range of learners; their clusters are shared among the threads."""
         (X, Y), model = data, self.model
         n_clusters = max(1, round(X.shape[0] / model.cluster_size))
-        seeds = member_seeds(seed, model.n_learners)[first:last]
+        seeds = member_seeds(work.seed, model.n_learners)[work.first : work.last]
         with one_blas_thread(), progress_bar("embedding", enabled=model.verbose > 0) as progress:
             partitions = [model._divide_points(X, Y, n_clusters, own) for own in seeds]
             tasks = [
@@ -610,7 +579,7 @@ class LearnerUnits(Units):
         both = zip(partitions, maps, strict=True)
         return {
             number: Learner.join(router, members, own, euclidean=model.euclidean)
-            for number, ((router, members), own) in enumerate(both, first)
+            for number, ((router, members), own) in enumerate(both, work.first)
         }
 
     def join(self, outline: Csr, pieces: Sequence[Piece]) -> None:
@@ -619,25 +588,6 @@ class LearnerUnits(Units):
             piece.result[number] for piece in pieces for number in range(piece.first, piece.last)
         ]
         self.model.point_labels_ = outline
-
-    def pack_outline(self, outline: Csr) -> Arrays:
-        """Return the labels as named arrays."""
-        return csr_arrays(outline, "labels/")
-
-    def unpack_outline(self, arrays: Arrays) -> Csr:
-        """Return the labels."""
-        return csr_from_arrays(arrays, "labels/")
-
-    def pack(self, result: dict[int, Learner]) -> Arrays:
-        """Return learners as named arrays."""
-        arrays: Arrays = {}
-        for number, learner in result.items():
-            arrays |= learner.to_arrays(f"{number}/")
-        return arrays
-
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> dict[int, Learner]:
-        """Return learners from named arrays."""
-        return {number: Learner.from_arrays(one, "") for number, one in by_number(arrays).items()}
 
 
 def route(X: Csr, router: Csr, *, n_threads: int) -> Ids:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,15 +32,7 @@ from defrag._parameters import Float, Int, OrAuto, fitted, param
 from defrag._progress import progress_bar
 from defrag._propensity import inverse_propensity
 from defrag._scikit import clone
-from defrag.classifiers._division import (
-    Arrays,
-    Divisible,
-    Division,
-    Piece,
-    Units,
-    csr_arrays,
-    csr_from_arrays,
-)
+from defrag.classifiers._division import Divisible, Division, Piece, Units, Work
 from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, labels_with_points, unit_rows
 from defrag.persistence._checks import check_finite, check_increasing, check_length
@@ -59,8 +51,6 @@ from defrag.trees import member_seeds
 from defrag.typing import Csr, Floats, Ids, Offsets
 
 # --- Joining of forests.
-
-_NAMES = [field.name for field in fields(Forest) if field.name != "hash"]
 
 
 def join_forests(forests: Sequence[Forest], feature_hash: FeatureHash | None) -> Forest:
@@ -175,26 +165,25 @@ def _forest_of(
 
 
 @dataclass(frozen=True)
-class LabelMeans:
-    """Labels with points, their weights, and the means of their points."""
-
-    labels: Ids
-    weights: Floats
-    means: Csr
-
-
-@dataclass(frozen=True)
 class ForestOutline:
-    """What all trees share: their seeds, the hash of the features, the means of the labels."""
+    """What all trees share: their seeds, the hash of the features, the means of labels with points.
+
+    There is a hash, or there are means, if predictions need them.
+    """
 
     keys: NDArray[np.uint64]
-    hash_sizes: tuple[int, int] | None
-    label_means: LabelMeans | None
+    hash_sizes: NDArray[np.int64] | None = None
+    labels: Ids | None = None
+    label_weights: Floats | None = None
+    means: Csr | None = None
 
     @property
     def hash(self) -> FeatureHash | None:
         """The hash of the features, if there is one."""
-        return None if self.hash_sizes is None else FeatureHash(self.keys, *self.hash_sizes)
+        if self.hash_sizes is None:
+            return None
+        n_buckets, n_kept = self.hash_sizes.tolist()
+        return FeatureHash(self.keys, n_buckets, n_kept)
 
 
 class ForestClassifier(Divisible):
@@ -223,13 +212,9 @@ class ForestClassifier(Divisible):
         """Return one unit per tree."""
         return ForestUnits(self)
 
-    def _label_means(self, data: ForestData) -> LabelMeans | None:  # noqa: ARG002 - of subclasses
-        """Return the means of the labels, if predictions need them."""
-        return None
-
-    def _hash_sizes(self, X: Csr) -> tuple[int, int] | None:  # noqa: ARG002 - of subclasses
-        """Return the numbers of buckets and of kept features of the hash, if there is one."""
-        return None
+    def _shared(self, data: ForestData) -> dict[str, Any]:  # noqa: ARG002 - of subclasses
+        """Return the fields of the outline, except for the keys."""
+        return {}
 
     def _set_forest(self, forest: Forest, outline: ForestOutline) -> None:  # noqa: ARG002 - likewise
         """Set the fitted attributes."""
@@ -270,10 +255,10 @@ class ForestClassifier(Divisible):
 
 
 class ForestUnits(Units):
-    """Training of a forest, one unit per tree."""
+    """Training of a forest, one unit per tree; a result has no hash, which is in the outline."""
 
-    def __init__(self, model: ForestClassifier) -> None:
-        self.model = model
+    model: ForestClassifier
+    outline_kind, result_kind = ForestOutline, Forest
 
     def prepare(self, X: Csr, Y: Csr) -> ForestData:
         """Return the unit rows of the points with labels, and the weights of the labels."""
@@ -288,67 +273,27 @@ class ForestUnits(Units):
     def divide(self, data: ForestData, seed: int, shapes: Shapes | None = None) -> Division:  # noqa: ARG002 - of label trees
         """Return one unit per tree."""
         n_trees = self.model.n_trees
-        outline = ForestOutline(
-            np.array(member_seeds(seed, n_trees), dtype=np.uint64),
-            self.model._hash_sizes(data.X),
-            self.model._label_means(data),
-        )
-        return Division(outline, np.ones(n_trees))
+        keys = np.array(member_seeds(seed, n_trees), dtype=np.uint64)
+        return Division(ForestOutline(keys, **self.model._shared(data)), np.ones(n_trees))
 
-    def train(
-        self,
-        data: ForestData,
-        seed: int,  # noqa: ARG002 - the outline has the keys
-        outline: ForestOutline,
-        first: int,
-        last: int,
-        *,
-        earlier: Sequence[Piece] = (),  # noqa: ARG002 - a single wave
-    ) -> Forest:
+    def train(self, data: ForestData, work: Work) -> Forest:
         """Grow a range of trees."""
         with progress_bar("growing trees", enabled=self.model.verbose > 0) as progress:
-            return type(self.model).train_trees(
+            forest = type(self.model).train_trees(
                 data.X,
                 data.Y,
                 data.label_weights,
-                np.ascontiguousarray(outline.keys[first:last]),
+                np.ascontiguousarray(work.outline.keys[work.first : work.last]),
                 self.model._options(data.X),
                 n_threads=_native.n_threads(self.model.n_jobs),
                 progress=progress,
             )
+        return replace(forest, hash=None)
 
     def join(self, outline: ForestOutline, pieces: Sequence[Piece]) -> None:
         """Set the forest."""
         forest = join_forests([piece.result for piece in pieces], outline.hash)
         self.model._set_forest(forest, outline)
-
-    def pack_outline(self, outline: ForestOutline) -> Arrays:
-        """Return an outline as named arrays."""
-        arrays: Arrays = {"keys": outline.keys}
-        if outline.hash_sizes is not None:
-            arrays["hash"] = np.array(outline.hash_sizes, dtype=np.int64)
-        if outline.label_means is not None:
-            found = outline.label_means
-            arrays |= {"labels": found.labels, "label_weights": found.weights}
-            arrays |= csr_arrays(found.means, "means/")
-        return arrays
-
-    def unpack_outline(self, arrays: Arrays) -> ForestOutline:
-        """Return the outline of named arrays."""
-        sizes = tuple(arrays["hash"].tolist()) if "hash" in arrays else None
-        found = None
-        if "labels" in arrays:
-            means = csr_from_arrays(arrays, "means/")
-            found = LabelMeans(arrays["labels"], arrays["label_weights"], means)
-        return ForestOutline(arrays["keys"], sizes, found)
-
-    def pack(self, result: Forest) -> Arrays:
-        """Return a forest as named arrays."""
-        return {name: getattr(result, name) for name in _NAMES}
-
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Forest:
-        """Return a forest, still without its hash, from named arrays."""
-        return Forest(**{name: arrays[name] for name in _NAMES}, hash=None)
 
 
 # --- Prototypes of labels, the means of their points, on the features of a forest.
@@ -560,7 +505,7 @@ class PfastreXML(FastXML):
         weights = np.maximum(inverse_propensity(Y, self.A, self.B), 1.0)
         return np.asarray(weights / weights.max(), dtype=np.float32)
 
-    def _label_means(self, data: ForestData) -> LabelMeans:
+    def _shared(self, data: ForestData) -> dict[str, Any]:
         labels = labels_with_points(data.Y)
         means = label_means(
             data.X,
@@ -569,15 +514,14 @@ class PfastreXML(FastXML):
             max_entries=self.prototype_entries,
             n_threads=_native.n_threads(self.n_jobs),
         )
-        return LabelMeans(labels, data.label_weights[labels], means)
+        return {"labels": labels, "label_weights": data.label_weights[labels], "means": means}
 
     def _set_forest(self, forest: Forest, outline: ForestOutline) -> None:
-        found = outline.label_means
-        if found is None:
+        if outline.labels is None or outline.means is None or outline.label_weights is None:
             raise ValueError("a plan of PfastreXML must have the means of the labels, got none")
-        rows = np.searchsorted(found.labels, forest.labels)
+        rows = np.searchsorted(outline.labels, forest.labels)
         self.forest_, self.prototypes_ = with_prototypes(
-            forest, found.means[rows], found.weights[rows]
+            forest, outline.means[rows], outline.label_weights[rows]
         )
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
@@ -702,9 +646,9 @@ class CRAFTML(ForestClassifier):
             kept_share=self.centroid_share,
         )
 
-    def _hash_sizes(self, X: Csr) -> tuple[int, int]:
-        options = self._options(X)
-        return options.n_buckets, options.n_kept
+    def _shared(self, data: ForestData) -> dict[str, Any]:
+        options = self._options(data.X)
+        return {"hash_sizes": np.array([options.n_buckets, options.n_kept], dtype=np.int64)}
 
     def _share(self, X: Csr) -> float:
         if self.feature_share != "auto":

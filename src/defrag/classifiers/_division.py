@@ -2,15 +2,15 @@
 
 A classifier of this kind gives its :class:`Units`. ``fit`` trains all units at once and passes
 objects on; ``defrag.distributed`` trains them in processes and on machines, and turns what passes
-between these into arrays. Both give the same bits.
+between these into arrays (``packed``, ``unpacked``). Both give the same bits.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,36 +31,47 @@ Arrays: TypeAlias = "dict[str, NDArray[Any]]"
 _CSR_ARRAYS = ("data", "indices", "indptr")
 
 
-def csr_arrays(matrix: Csr, prefix: str = "") -> Arrays:
-    """Return a sparse matrix as named arrays."""
-    arrays = {prefix + name: getattr(matrix, name) for name in _CSR_ARRAYS}
-    return {**arrays, f"{prefix}shape": np.array(matrix.shape, dtype=np.int64)}
+def packed(value: Any, prefix: str = "") -> Arrays:
+    """Return dataclasses, dicts and sparse matrices as arrays with names such as ``3/order``."""
+    if isinstance(value, np.ndarray):
+        return {prefix: value}
+    inner = value
+    if isinstance(value, sparse.csr_array):
+        inner = {name: getattr(value, name) for name in _CSR_ARRAYS}
+        inner["shape"] = np.array(value.shape, dtype=np.int64)
+    elif not isinstance(value, dict):
+        inner = {one.name: getattr(value, one.name) for one in fields(value)}
+    below = f"{prefix}/" if prefix else ""
+    parts = [packed(one, f"{below}{name}") for name, one in inner.items() if one is not None]
+    return {name: array for part in parts for name, array in part.items()}
 
 
-def csr_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Csr:
-    """Return the sparse matrix from the arrays of :func:`csr_arrays`."""
-    parts = tuple(arrays[prefix + name] for name in _CSR_ARRAYS)
-    matrix: Csr = sparse.csr_array(parts, shape=tuple(arrays[f"{prefix}shape"].tolist()))
-    return matrix
+def unpacked(arrays: Mapping[str, NDArray[Any]], kind: type[Any] | None = None) -> Any:
+    """Return what :func:`packed` encoded; ``kind`` is the class of an object, or of numbered ones.
 
-
-def by_number(arrays: Mapping[str, NDArray[Any]]) -> dict[int, Arrays]:
-    """Return arrays with names such as ``3/order`` by their numbers.
-
-    Other arrays belong to somebody else, such as the vectoriser in a plan of texts.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.classifiers._division import packed, unpacked
+    >>> unpacked(packed({3: {"order": np.arange(2)}}))
+    {3: {'order': array([0, 1])}}
     """
-    found: dict[int, Arrays] = {}
+    if set(arrays) == {*_CSR_ARRAYS, "shape"}:
+        parts = tuple(arrays[name] for name in _CSR_ARRAYS)
+        return sparse.csr_array(parts, shape=tuple(arrays["shape"].tolist()))
+    below: dict[str, Arrays] = {}
     for name, array in arrays.items():
-        number, _, rest = name.partition("/")
-        if number.isdigit():
-            found.setdefault(int(number), {})[rest] = array
-    return found
-
-
-def numbered(objects: Mapping[int, Any]) -> Arrays:
-    """Return the arrays of some objects with names such as ``3/order``."""
-    return {f"{number}/{name}": array for number, one in objects.items()
-            for name, array in vars(one).items()}  # fmt: skip
+        head, _, rest = name.partition("/")
+        below.setdefault(head, {})[rest] = array
+    found: dict[Any, Any] = {
+        int(head) if head.isdigit() else head: one[""] if "" in one else unpacked(one)
+        for head, one in below.items()
+    }
+    if kind is None:
+        return found
+    if all(isinstance(name, int) for name in found):
+        return {number: kind(**one) for number, one in found.items()}
+    return kind(**found)
 
 
 @dataclass(frozen=True)
@@ -88,13 +99,32 @@ class Piece:
     result: Any
 
 
+@dataclass(frozen=True)
+class Work:
+    """The units ``first`` to ``last - 1``, to be trained, and what is needed besides the data."""
+
+    seed: int
+    outline: Any
+    first: int
+    last: int
+    # All units of wave 0, or none of them, for units of wave 1.
+    earlier: Sequence[Piece] = ()
+
+
 class Units(ABC):
     """The training of one classifier in units.
 
     A unit is a function of the data, the seed, the outline and, in wave 1, of all units of wave 0,
-    so that the result is bit-identical for any division of the work. The last four methods are the
-    border of a process.
+    so that the result is bit-identical for any division of the work.
     """
+
+    outline_kind: ClassVar[type[Any] | None] = None
+    """The class of the outline, or of its numbered items; None for a matrix or a dict of arrays."""
+    result_kind: ClassVar[type[Any] | None] = None
+    """The class of a result, or of its numbered items; None for a matrix."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
 
     @abstractmethod
     def prepare(self, X: Csr, Y: Csr) -> Any:
@@ -105,41 +135,16 @@ class Units(ABC):
         """Return the units of the training on prepared data."""
 
     @abstractmethod
-    def train(
-        self,
-        data: Any,
-        seed: int,
-        outline: Any,
-        first: int,
-        last: int,
-        *,
-        earlier: Sequence[Piece] = (),
-    ) -> Any:
-        """Train the units ``first`` to ``last - 1`` and return the result, for :meth:`join`.
+    def train(self, data: Any, work: Work) -> Any:
+        """Train some units and return the result, for :meth:`join`.
 
-        Units of wave 1 find those of wave 0 in the same range or in the ``earlier`` pieces, which
-        have all of them or none; if they find none, they train those that they need again.
+        Units of wave 1 find those of wave 0 in the same range or in the earlier pieces; if they
+        find none, they train those that they need again.
         """
 
     @abstractmethod
     def join(self, outline: Any, pieces: Sequence[Piece]) -> None:
         """Set the fitted attributes from pieces that contain every unit once, in order."""
-
-    @abstractmethod
-    def pack_outline(self, outline: Any) -> Arrays:
-        """Return an outline as named arrays."""
-
-    @abstractmethod
-    def unpack_outline(self, arrays: Arrays) -> Any:
-        """Return the outline of :meth:`pack_outline`."""
-
-    @abstractmethod
-    def pack(self, result: Any) -> Arrays:
-        """Return the result of some units as named arrays."""
-
-    @abstractmethod
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Any:
-        """Return the result of :meth:`pack`."""
 
 
 class Divisible(Classifier):
@@ -166,7 +171,7 @@ class Divisible(Classifier):
             data = replace(data, weights=weights)
         division = units.divide(data, seed, shapes)
         n_units = len(division.costs)
-        result = units.train(data, seed, division.outline, 0, n_units)
+        result = units.train(data, Work(seed, division.outline, 0, n_units))
         units.join(division.outline, [Piece(0, n_units, result)])
 
     @all_or_nothing

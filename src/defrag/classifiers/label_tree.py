@@ -41,15 +41,7 @@ from defrag.classifiers._blocks import (
     node_blocks,
     node_costs,
 )
-from defrag.classifiers._division import (
-    Arrays,
-    Divisible,
-    Division,
-    Piece,
-    Units,
-    by_number,
-    numbered,
-)
+from defrag.classifiers._division import Divisible, Division, Piece, Units, Work
 from defrag.classifiers._following import Shapes, follow_tree
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
@@ -468,12 +460,12 @@ class TreeUnits(Units):
 
     With hard negatives there are two waves: the inner nodes, then the leaves, which are also
     trained on the points that a search with the inner nodes leads to them. Without, all nodes are
-    wave 0. The outline is the list of the trees, the result of some blocks the weights of these
+    wave 0. The outline has the trees by number, the result of some blocks the weights of these
     blocks by the number of their tree and wave (``2 * tree + wave``).
     """
 
-    def __init__(self, model: TreeClassifier) -> None:
-        self.model = model
+    model: TreeClassifier
+    outline_kind, result_kind = LabelTreeArrays, LabelTreeWeights
 
     def prepare(self, X: Csr, Y: Csr) -> TreeData:
         """Return unit rows and the points of each label."""
@@ -515,57 +507,48 @@ class TreeUnits(Units):
                     per_block += data.X.shape[0] * leaves_per_point(data.Y) / len(nodes)
                 costs.append(np.repeat(per_block, blocks_of_nodes(tree)[nodes]))
                 waves.append(np.full(len(costs[-1]), wave, dtype=np.uint8))
-        return Division(trees, np.concatenate(costs), np.concatenate(waves))
+        outline = dict(enumerate(trees))
+        return Division(outline, np.concatenate(costs), np.concatenate(waves))
 
-    def train(
-        self,
-        data: TreeData,
-        seed: int,
-        outline: list[LabelTreeArrays],
-        first: int,
-        last: int,
-        *,
-        earlier: Sequence[Piece] = (),
-    ) -> dict[int, LabelTreeWeights]:
+    def train(self, data: TreeData, work: Work) -> dict[int, LabelTreeWeights]:
         """Train a range of blocks; a range may begin and end inside a tree."""
         result: dict[int, LabelTreeWeights] = {}
-        for number, blocks in self._blocks(outline, first, last):
+        outline = work.outline
+        for number, blocks in self._blocks(outline, work.first, work.last):
             negatives = None
             if number % 2:
                 tree, nodes = outline[number // 2], self._nodes(outline[number // 2], 0)
-                known = self._parts(outline, [*earlier, Piece(first, last, result)])
+                own = Piece(work.first, work.last, result)
+                known = self._parts(outline, [*work.earlier, own])
                 inner = known.get(number - 1)
                 if inner is None:  # they are in another process, and are trained again
-                    own = node_blocks(tree, nodes, 0, int(blocks_of_nodes(tree)[nodes].sum()))
-                    inner = [(own, self._solve(data, seed, outline, number - 1, blocks=own))]
+                    every = node_blocks(tree, nodes, 0, int(blocks_of_nodes(tree)[nodes].sum()))
+                    inner = [(every, self._solve(data, work, number - 1, every))]
                 weights = join_waves(tree, [(nodes, join_blocks(tree, nodes, inner))])
                 negatives = self._reached(data, tree, weights)
-            result[number] = self._solve(
-                data, seed, outline, number, blocks=blocks, negatives=negatives
-            )
+            result[number] = self._solve(data, work, number, blocks, negatives)
         return result
 
     def _solve(
         self,
         data: TreeData,
-        seed: int,
-        outline: list[LabelTreeArrays],
+        work: Work,
         number: int,
-        *,
         blocks: Offsets,
         negatives: tuple[Offsets, Ids] | None = None,
     ) -> LabelTreeWeights:
         """Train some blocks of a tree and wave."""
-        model, n_trees = self.model, len(outline)
+        model, n_trees = self.model, len(work.outline)
         which, wave = divmod(number, 2)
-        solver = (model._leaf_solver if wave else model._solver)(member_seeds(seed, n_trees)[which])
+        own = member_seeds(work.seed, n_trees)[which]
+        solver = (model._leaf_solver if wave else model._solver)(own)
         title = f"training{' leaves' * wave}"
         title += f" tree {which + 1} of {n_trees}" if n_trees > 1 else ""
         with progress_bar(title, enabled=model.verbose > 0) as progress:
             return _native.train_label_tree(
                 data.X,
                 data.positives,
-                outline[which],
+                work.outline[which],
                 solver,
                 negatives=negatives,
                 blocks=blocks,
@@ -598,12 +581,12 @@ class TreeUnits(Units):
         )
 
     def _blocks(
-        self, trees: Sequence[LabelTreeArrays], first: int, last: int
+        self, trees: Mapping[int, LabelTreeArrays], first: int, last: int
     ) -> Iterator[tuple[int, Offsets]]:
         """Yield the numbers of trees and waves in a range of units, with their blocks."""
         begin = 0
         for wave in range(2):
-            for number, tree in enumerate(trees):
+            for number, tree in trees.items():
                 nodes = self._nodes(tree, wave)
                 end = begin + int(blocks_of_nodes(tree)[nodes].sum())
                 low, high = max(first, begin) - begin, min(last, end) - begin
@@ -612,7 +595,7 @@ class TreeUnits(Units):
                 begin = end
 
     def _parts(
-        self, outline: list[LabelTreeArrays], pieces: Sequence[Piece]
+        self, outline: Mapping[int, LabelTreeArrays], pieces: Sequence[Piece]
     ) -> dict[int, list[tuple[Offsets, LabelTreeWeights]]]:
         """Return the blocks that pieces have of each tree and wave, with their classifiers."""
         parts: dict[int, list[tuple[Offsets, LabelTreeWeights]]] = {}
@@ -622,34 +605,17 @@ class TreeUnits(Units):
                     parts.setdefault(number, []).append((blocks, piece.result[number]))
         return parts
 
-    def join(self, outline: list[LabelTreeArrays], pieces: Sequence[Piece]) -> None:
+    def join(self, outline: Mapping[int, LabelTreeArrays], pieces: Sequence[Piece]) -> None:
         """Set the trees with their weights."""
         parts = self._parts(outline, pieces)
         trees = []
-        for number, tree in enumerate(outline):
+        for number, tree in outline.items():
             both = [(self._nodes(tree, wave), parts.get(2 * number + wave)) for wave in range(2)]
             joined = [(nodes, join_blocks(tree, nodes, own)) for nodes, own in both if own]
             trees.append(TrainedTree(tree, join_waves(tree, joined)))
         self.model.trees_ = trees
         if isinstance(self.model, LabelTree):
             self.model.leaf_discount_ = _LEAF_DISCOUNT if self.model.hard_negatives else 1.0
-
-    def pack_outline(self, outline: list[LabelTreeArrays]) -> Arrays:
-        """Return trees as named arrays."""
-        return numbered(dict(enumerate(outline)))
-
-    def unpack_outline(self, arrays: Arrays) -> list[LabelTreeArrays]:
-        """Return trees from named arrays."""
-        trees = by_number(arrays)
-        return [LabelTreeArrays(**trees[number]) for number in range(self.model.n_trees)]
-
-    def pack(self, result: dict[int, LabelTreeWeights]) -> Arrays:
-        """Return weights as named arrays."""
-        return numbered(result)
-
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> dict[int, LabelTreeWeights]:
-        """Return weights from named arrays."""
-        return {number: LabelTreeWeights(**one) for number, one in by_number(arrays).items()}
 
 
 def leaves_per_point(Y: Csr) -> int:

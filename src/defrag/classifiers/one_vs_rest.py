@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -23,15 +23,7 @@ from defrag import _native
 from defrag._native import FlatWeights, SolverOptions
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
-from defrag.classifiers._division import (
-    Arrays,
-    Divisible,
-    Division,
-    Piece,
-    Units,
-    csr_arrays,
-    csr_from_arrays,
-)
+from defrag.classifiers._division import Arrays, Divisible, Division, Piece, Units, Work
 from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
@@ -187,8 +179,7 @@ class LabelUnits(Units):
     The outline is the labels with points, the result of some blocks their weights as a matrix.
     """
 
-    def __init__(self, model: OneVsRest) -> None:
-        self.model = model
+    model: OneVsRest
 
     def prepare(self, X: Csr, Y: Csr) -> OneVsRestData:
         """Return unit rows and the points of each label that has any."""
@@ -206,21 +197,12 @@ class LabelUnits(Units):
         shapes: Shapes | None = None,  # noqa: ARG002 - of label trees
     ) -> Division:
         """Return equally expensive blocks."""
-        return Division(data.labels, np.ones(-(-len(data.labels) // LANES)))
+        return Division({"labels": data.labels}, np.ones(-(-len(data.labels) // LANES)))
 
-    def train(
-        self,
-        data: OneVsRestData,
-        seed: int,
-        outline: Ids,  # noqa: ARG002 - data has the labels
-        first: int,
-        last: int,
-        *,
-        earlier: Sequence[Piece] = (),  # noqa: ARG002 - a single wave
-    ) -> Csr:
+    def train(self, data: OneVsRestData, work: Work) -> Csr:
         """Train a range of blocks, in batches."""
         model = self.model
-        begin, end = first * LANES, min(last * LANES, len(data.labels))
+        begin, end = work.first * LANES, min(work.last * LANES, len(data.labels))
         step = -(-model.batch_size // LANES) * LANES
         batches = []
         with progress_bar("training labels", enabled=model.verbose > 0) as progress:
@@ -232,30 +214,14 @@ class LabelUnits(Units):
                 own = data.positives[low:high]
                 more = {} if data.weights is None else {"weights": data.weights}
                 batches.append(
-                    model._solve(data.X, own, first=low, seed=seed, progress=inner, **more)
+                    model._solve(data.X, own, first=low, seed=work.seed, progress=inner, **more)
                 )
         return _join(batches, model.n_jobs)
 
-    def join(self, outline: Ids, pieces: Sequence[Piece]) -> None:
+    def join(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
         """Set the weights."""
         found = [piece.result for piece in pieces]
-        self.model.weights_ = join_weights(outline, found, self.model.n_jobs)
-
-    def pack_outline(self, outline: Ids) -> Arrays:
-        """Return the labels as a named array."""
-        return {"labels": outline}
-
-    def unpack_outline(self, arrays: Arrays) -> Ids:
-        """Return the labels."""
-        return arrays["labels"]
-
-    def pack(self, result: Csr) -> Arrays:
-        """Return weights as named arrays."""
-        return csr_arrays(result)
-
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Csr:
-        """Return weights from named arrays."""
-        return csr_from_arrays(arrays)
+        self.model.weights_ = join_weights(outline["labels"], found, self.model.n_jobs)
 
 
 def _join(batches: list[Csr], n_jobs: int | None) -> Csr:

@@ -20,7 +20,16 @@ from defrag._scikit import clone
 from defrag._validation import Labels, check_features, check_labels
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import Reducing, Wrapping
-from defrag.classifiers._division import Arrays, Divisible, Division, Piece
+from defrag.classifiers._division import (
+    Arrays,
+    Divisible,
+    Division,
+    Piece,
+    Units,
+    Work,
+    packed,
+    unpacked,
+)
 from defrag.persistence import pack, unpack
 from defrag.text import TextClassifier, TextVectorizer
 from defrag.text._texts import check_text_labels, check_texts
@@ -163,10 +172,8 @@ class Job(Protocol):
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
         """Return the units and their shared data."""
 
-    def train(
-        self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range, *, earlier: Sequence[Piece]
-    ) -> Arrays:
-        """Train a range of units of one wave, given the results of the waves before it."""
+    def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
+        """Train units of one wave; its outline and the results before it are arrays."""
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         """Return the fitted classifier, given the results of all units in order."""
@@ -192,28 +199,28 @@ class _Divisible:
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
         units = self.model._units()
         division = units.divide(units.prepare(X, Y), seed)
-        return Division(units.pack_outline(division.outline), division.costs, division.waves)
+        return replace(division, outline=packed(division.outline))
 
-    def train(
-        self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range, *, earlier: Sequence[Piece]
-    ) -> Arrays:
-        own = self.model._units()
-        shared = own.unpack_outline(outline)
-        before = [Piece(one.first, one.last, own.unpack(one.result)) for one in earlier]
-        data = own.prepare(X, Y)
-        return own.pack(own.train(data, seed, shared, units.start, units.stop, earlier=before))
+    def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
+        units = self.model._units()
+        outline = unpacked(work.outline, units.outline_kind)
+        before = self._unpacked(units, work.earlier)
+        found = units.train(units.prepare(X, Y), replace(work, outline=outline, earlier=before))
+        return packed(found)
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         units = self.model._units()
-        found = [Piece(one.first, one.last, units.unpack(one.result)) for one in pieces]
         sizes = whole.sizes
         self.model._fit_pieces(
-            units.unpack_outline(outline),
-            found,
+            unpacked(outline, units.outline_kind),
+            self._unpacked(units, pieces),
             n_features=sizes.n_features,
             n_labels=sizes.n_labels,
         )
         return _with_sizes(self.model, sizes)
+
+    def _unpacked(self, units: Units, pieces: Sequence[Piece]) -> list[Piece]:
+        return [replace(one, result=unpacked(one.result, units.result_kind)) for one in pieces]
 
 
 @dataclass(frozen=True)
@@ -236,18 +243,17 @@ class _Members:
         outline["n_units"] = np.array([len(one) for one in costs], dtype=np.int64)
         return Division(outline, np.concatenate(costs), np.concatenate(waves))
 
-    def train(
-        self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range, *, earlier: Sequence[Piece]
-    ) -> Arrays:
+    def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
         arrays: Arrays = {}
-        bases = self.model._unfitted_members(seed)
-        for number, own in _ranges(outline["n_units"], units):
+        outline = work.outline
+        bases = self.model._unfitted_members(work.seed)
+        for number, units in _ranges(outline["n_units"], range(work.first, work.last)):
             base = bases[number]
             points = self.model._reduce(self._reduction(outline, number), X)
             inner = _without_prefix(outline, f"{number}/base/")
-            before = self._pieces(outline, earlier, number)
-            found = job_of(base).train(points, Y, _seed_of(base), inner, own, earlier=before)
-            arrays |= _prefixed(f"{number}/", found)
+            before = self._pieces(outline, work.earlier, number)
+            own = Work(_seed_of(base), inner, units.start, units.stop, before)
+            arrays |= _prefixed(f"{number}/", job_of(base).train(points, Y, own))
         return arrays
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
@@ -292,13 +298,9 @@ class _Wrapped:
         outline |= _prefixed("base/", division.outline)
         return Division(outline, division.costs, division.waves)
 
-    def train(
-        self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range, *, earlier: Sequence[Piece]
-    ) -> Arrays:
-        inner = _without_prefix(outline, "base/")
-        return job_of(self.model._copy_of_base(seed)).train(
-            X, Y, seed, inner, units, earlier=earlier
-        )
+    def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
+        inner = replace(work, outline=_without_prefix(work.outline, "base/"))
+        return job_of(self.model._copy_of_base(work.seed)).train(X, Y, inner)
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         if self.model._needs_points and whole.data is None:
@@ -324,18 +326,8 @@ class _Indivisible:
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:  # noqa: ARG002 - a job's signature
         return Division({}, np.ones(1))
 
-    def train(
-        self,
-        X: Csr,
-        Y: Csr,
-        seed: int,
-        outline: Arrays,  # noqa: ARG002 - likewise
-        units: range,  # noqa: ARG002 - likewise
-        *,
-        earlier: Sequence[Piece],  # noqa: ARG002 - likewise
-    ) -> Arrays:
-        fitted = self.model.set_params(random_state=seed)._fit_canonical(X, Y)
-        return pack(fitted)
+    def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
+        return pack(self.model.set_params(random_state=work.seed)._fit_canonical(X, Y))
 
     def join(
         self,

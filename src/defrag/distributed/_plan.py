@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from defrag._parameters import Int
 from defrag._scikit import clone
 from defrag._validation import check_seed
-from defrag.classifiers._division import Arrays, Division, Piece
+from defrag.classifiers._division import Arrays, Division, Piece, Work
 from defrag.distributed._jobs import (
     Data,
     Sizes,
@@ -252,12 +252,12 @@ def fit_part(
 
 def train_part(plan: Plan, index: int, X: Csr, Y: Csr, *earlier: PartResult) -> PartResult:
     """Train a part of a plan on the data that :func:`plan_and_data` returned."""
-    units = range(int(plan.bounds[index]), int(plan.bounds[index + 1]))
+    first, last = plan.bounds[index : index + 2].tolist()
     job = job_of(classifier_of(plan.estimator, plan.seed))
     before = _pieces(plan, earlier)
     needed = np.flatnonzero(plan.waves < plan.waves[index]).tolist()
     known = [before[i] for i in needed] if all(i in before for i in needed) else []
-    arrays = job.train(X, Y, plan.seed, plan.outline, units, earlier=known)
+    arrays = job.train(X, Y, Work(plan.seed, _outline(plan), first, last, known))
     return PartResult(index, plan.identity, arrays)
 
 
@@ -308,7 +308,7 @@ def join_parts(
     if not isinstance(plan.estimator, TextClassifier):
         return job.join(plan.outline, pieces, Whole(plan.seed, sizes, data))
     inner = Whole(plan.seed, sizes.unnamed(), data)
-    base = job.join(plan.outline, pieces, inner)
+    base = job.join(_outline(plan), pieces, inner)
     return with_texts(plan.estimator, base, _vectorizer(plan), sizes)
 
 
@@ -342,6 +342,11 @@ def _vectorizer(plan: Plan) -> Arrays:
         for name, array in plan.outline.items()
         if name.startswith(_WORDS)
     }
+
+
+def _outline(plan: Plan) -> Arrays:
+    """Return the outline of the classifier."""
+    return {name: one for name, one in plan.outline.items() if not name.startswith(_WORDS)}
 
 
 def _cut(
