@@ -1,10 +1,7 @@
 """What ``make torture`` tries; every batch of a scenario is the same for the same number."""
 
-import functools
 import itertools
 import random
-import tempfile
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -12,10 +9,9 @@ from scipy import sparse
 from defrag.exceptions import ModelFormatError
 from defrag.trees import build_tree
 from tests.contract.subject import answer_bits, answers, check_answers, file_bytes, subjects
-from tests.contract.text_subject import text_subjects
 from tests.data import make_data, unit_items
-from tests.fuzz import fuzz_model_file, fuzz_parser, fuzz_registry, fuzz_text_models
-from tests.fuzz.torture import Scenario, Tried
+from tests.fuzz import models, readers
+from tests.fuzz.torture import Scenario
 from tests.helpers import kill_savers
 
 TINY = {
@@ -30,48 +26,26 @@ TINY = {
 
 def texts(batch, _folder):
     """Parse broken texts and compare the results with those of the slow twin."""
-    return Tried(1000, fuzz_parser.fuzz(1000, batch))
+    return 1000, readers.fuzz("matrices", 1000, batch)
 
 
-@functools.cache
-def _small_models():
-    with tempfile.TemporaryDirectory() as folder:
-        return list(fuzz_model_file.small_models(Path(folder)))
+def other_inputs(batch, _folder):
+    """Read broken inputs of one reader after the other."""
+    return 500, readers.fuzz(list(readers.READERS)[batch % len(readers.READERS)], 500, batch)
+
+
+FILES = [*models.VARIANTS, *models.KINDS]
 
 
 def model_files(batch, folder):
-    """Load broken files of small models, and use what was loaded."""
-    broken = fuzz_model_file.inputs(_small_models(), 500, batch)
-    return Tried(500, sum(not fuzz_model_file.survives(folder / "x", data) for data in broken))
-
-
-KINDS = [
-    *((fuzz_registry, subject) for subject in subjects()),
-    *((fuzz_text_models, subject) for subject in text_subjects()),
-]
-"""Every estimator of the registry, and how its files are tried."""
-
-
-@functools.cache
-def _good(number):
-    fuzzer, subject = KINDS[number]
-    with tempfile.TemporaryDirectory() as folder:
-        return fuzzer.good(subject, Path(folder))
-
-
-def files_of_every_kind(batch, folder):
-    """Load broken files of one kind of the registry after the other."""
-    number = batch % len(KINDS)
-    fuzzer, subject = KINDS[number]
-    broken = fuzz_model_file.inputs([_good(number)], 100, f"torture {batch}")
-    n_refused = sum(not fuzzer.is_model(folder / "x", data) for data in broken)
-    return Tried(100, n_refused, str(subject))
+    """Load broken files of one kind after the other, and use what was loaded."""
+    return 100, models.fuzz(folder, FILES[batch % len(FILES)], 100, batch)
 
 
 def kills_while_saving(batch, folder):
     """Kill a process that saves; the file is the old or the new one."""
     kill_savers.kill(folder, 20, seed=batch)
-    return Tried(20)
+    return 20, 0
 
 
 def trees_of_tiny_data(batch, _folder):
@@ -88,7 +62,7 @@ def trees_of_tiny_data(batch, _folder):
         assert (abs(halves[0] - halves[1]) <= 1).all(), (name, seed)
         assert sizes[tree.first_child < 0].sum() == items.shape[0], (name, seed)
         assert sizes[tree.first_child < 0].max() <= leaf, (name, seed)
-    return Tried(100 * len(names))
+    return 100 * len(names), 0
 
 
 def threads_and_bits(batch, folder):
@@ -102,7 +76,7 @@ def threads_and_bits(batch, folder):
         found = file_bytes(model, folder), answer_bits(model, X[:20])
         assert wanted is None or found == wanted, (str(subject), seed, n_jobs)
         wanted = found
-    return Tried(5, kind=str(subject))
+    return 5, 0
 
 
 def extreme_numbers(batch, _folder):
@@ -117,8 +91,8 @@ def extreme_numbers(batch, _folder):
     try:
         check_answers(subject.fit(X, Y), X[:6])
     except (ValueError, ModelFormatError) as error:
-        return Tried(1, _in_one_line(error), str(subject))
-    return Tried(1, kind=str(subject))
+        return 1, _in_one_line(error)
+    return 1, 0
 
 
 def unusual_shapes(batch, _folder):
@@ -135,8 +109,8 @@ def unusual_shapes(batch, _folder):
     try:
         answers(subject.fit(X, Y), X)
     except ValueError as error:
-        return Tried(1, _in_one_line(error), str(subject))
-    return Tried(1, kind=str(subject))
+        return 1, _in_one_line(error)
+    return 1, 0
 
 
 def _in_one_line(error):
@@ -146,9 +120,9 @@ def _in_one_line(error):
 
 SCENARIOS = {
     "texts": Scenario(texts, 1_000_000),
-    "model files": Scenario(model_files, 200_000, lambda _batch: _small_models()),
-    "files of every kind": Scenario(
-        files_of_every_kind, 5_000 * len(KINDS), lambda batch: _good(batch % len(KINDS))
+    "other inputs": Scenario(other_inputs, 100_000),
+    "model files": Scenario(
+        model_files, 5_000 * len(FILES), lambda batch: models.good(FILES[batch % len(FILES)])
     ),
     "kills while saving": Scenario(kills_while_saving, 1_000),
     "trees of tiny data": Scenario(trees_of_tiny_data, 6_000),

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -32,23 +31,15 @@ HANG_SECONDS = 300.0
 MOST_FAULTS = 20
 
 
-class Tried(NamedTuple):
-    """What a batch tried: how many inputs, how many were refused, and of which kind they were."""
-
-    n_inputs: int
-    n_refused: int = 0
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(NamedTuple):
     """Something to try in numbered batches, and how many inputs are enough.
 
-    ``run(batch, folder)`` raises an exception for anything that is wrong; ``prepare(batch)`` makes
-    before the fork what several batches use.
+    ``run(batch, folder)`` returns how many inputs it tried and how many of them were refused, and
+    raises an exception for anything that is wrong; ``prepare(batch)`` makes before the fork what
+    several batches use.
     """
 
-    run: Callable[[int, Path], Tried]
+    run: Callable[[int, Path], tuple[int, int]]
     volume: int
     prepare: Callable[[int], object] = int
 
@@ -59,27 +50,16 @@ class Outcome:
 
     n_inputs: int = 0
     n_refused: int = 0
-    n_crashes: int = 0
-    n_hangs: int = 0
-    n_wrong: int = 0
-    seconds: float = 0.0
     n_batches: int = 0
     faults: list[str] = field(default_factory=list)
-    of_kind: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
 
-    def count(self, tried):
-        """Count a batch that came to its end."""
-        self.n_inputs += tried.n_inputs
-        self.n_refused += tried.n_refused
-        if tried.kind:
-            self.of_kind[tried.kind] += tried.n_inputs
-
-    def count_fault(self, name, error):
-        """Count a batch in which anything went wrong."""
-        self.n_hangs += error.startswith("still running")
-        self.n_crashes += error.startswith("died of")
-        self.faults.append(f"{name}, batch {self.n_batches}: {error}")
-        self.n_wrong = len(self.faults) - self.n_hangs - self.n_crashes
+    def counts(self):
+        """Return the numbers of crashes, hangs and wrong answers."""
+        errors = [fault.partition(": ")[2] for fault in self.faults]
+        crashes = sum(error.startswith("died of") for error in errors)
+        hangs = sum(error.startswith("still running") for error in errors)
+        return crashes, hangs, len(errors) - crashes - hangs
 
 
 def torture(name, scenario, *, seconds, seed=0, hang_seconds=HANG_SECONDS):
@@ -95,9 +75,11 @@ def torture(name, scenario, *, seconds, seed=0, hang_seconds=HANG_SECONDS):
         try:
             said = run_in_child(_run, scenario, number, seconds=hang_seconds, gigabytes=32.0)
         except AssertionError as error:
-            found.count_fault(name, str(error))
+            found.faults.append(f"{name}, batch {found.n_batches}: {error}")
         else:
-            found.count(Tried(*json.loads(said[-1])))
+            n_inputs, n_refused = json.loads(said[-1])
+            found.n_inputs += n_inputs
+            found.n_refused += n_refused
         found.n_batches += 1
     found.seconds = time.monotonic() - start
     return found
@@ -110,28 +92,20 @@ def _run(step, scenario, number):
 
 
 def _run_share(options, names, end, place):
-    """Run a scenario for its share of the time, and say what became of it."""
-    name = names[place]
-    scenario = importlib.import_module(options.table).SCENARIOS[name]
+    """Run a scenario for its share of the time."""
+    scenario = importlib.import_module(options.table).SCENARIOS[names[place]]
     seconds = (end - time.monotonic()) / math.ceil((len(names) - place) / options.jobs)
-    found = torture(name, scenario, seconds=seconds, seed=options.seed)
-    sys.stdout.write(f"{name:22} {found.n_inputs:9,} of {scenario.volume:9,} in "
-                     f"{found.seconds:5.0f} s, {len(found.faults)} faults\n")  # fmt: skip
-    sys.stdout.flush()
-    return found
+    return torture(names[place], scenario, seconds=seconds, seed=options.seed)
 
 
 def report(outcomes, seed):
-    """Return the outcomes as a table; below it the rarest kinds, and what went wrong."""
-    names = ("scenario", "inputs", "refused", "crashes", "hangs", "wrong", "seconds")
-    lines = ["{:22} {:>9} {:>9} {:>8} {:>6} {:>6} {:>8}".format(*names)]
-    for name, found in outcomes.items():
-        lines.append(f"{name:22} {found.n_inputs:9} {found.n_refused:9} {found.n_crashes:8} "
-                     f"{found.n_hangs:6} {found.n_wrong:6} {found.seconds:8.0f}")  # fmt: skip
-    for name, found in outcomes.items():
-        if found.of_kind:
-            kind, least = min(found.of_kind.items(), key=lambda pair: pair[1])
-            lines.append(f"{name}: {len(found.of_kind)} kinds, least per kind {least} ({kind})")
+    """Return the outcomes as a table, and below it what went wrong."""
+    row = "{:22} {:>9} {:>9} {:>8} {:>6} {:>6} {:>8}".format
+    lines = [row("scenario", "inputs", "refused", "crashes", "hangs", "wrong", "seconds")]
+    lines += [
+        row(name, found.n_inputs, found.n_refused, *found.counts(), round(found.seconds))
+        for name, found in outcomes.items()
+    ]
     lines.append(f"seed {seed}")
     lines += [fault for found in outcomes.values() for fault in found.faults]
     return "\n".join(lines) + "\n"
@@ -150,8 +124,11 @@ def main():
     names = options.only or list(importlib.import_module(options.table).SCENARIOS)
     end = time.monotonic() + 60.0 * options.minutes
     share = functools.partial(_run_share, options, names, end)
+    outcomes = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
-        outcomes = dict(zip(names, pool.map(share, range(len(names))), strict=True))
+        for name, outcomes[name] in zip(names, pool.map(share, range(len(names))), strict=True):
+            sys.stdout.write(report({name: outcomes[name]}, options.seed).splitlines()[1] + "\n")
+            sys.stdout.flush()
     text = report(outcomes, options.seed)
     sys.stdout.write(text)
     if options.output:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import documents, read_texts
-from defrag.io.corpora import CORPUS_FORMS, likely_forms, open_corpus
+from defrag.io.corpora import likely_forms, open_corpus
 from defrag.io.documents import CorpusOptions
 from defrag.io.files import open_input
 
@@ -409,29 +409,3 @@ def test_all_formats_give_same_documents(tmp_path_factory, documents):
             path, form=form, label_separator="space", labels_path=labels_path
         )  # fmt: skip
         assert found == (texts, labels), form
-
-
-PIECES = [
-    b'{"text": "a", "labels": ["b"]}\n', b"text,labels\n", b'"a ""b""",c\n', b"text\tlabels\n",
-    b"a\t<http://b> <c>\n", b"__label__a __label__b c\n", b"0,3::0.5\ttext\n", b"1\ta b\ttext\n",
-    b'"', b"\n", b"\t", b",", b"\xff", b"\xef\xbb\xbf", b"<>", b"__label__", b"0::1e999", b"\r",
-]  # fmt: skip
-
-
-@settings(deadline=None, derandomize=True)
-@given(
-    st.sampled_from([form for form in CORPUS_FORMS if form != "parquet"]),
-    st.lists(st.sampled_from(PIECES) | st.binary(max_size=4), max_size=8),
-)
-def test_any_bytes_are_read_or_refused(tmp_path_factory, form, pieces):
-    path = write(tmp_path_factory.mktemp("any") / "file", b"".join(pieces))
-    try:
-        texts, labels = read_texts(path, form=form)
-    except FormatError as error:
-        refusal = str(error)
-    else:
-        assert all(isinstance(text, str) for text in texts)
-        assert labels is None or all(name for names in labels for name in names)
-        return
-    assert refusal.startswith(str(path))
-    assert refusal.isprintable()
