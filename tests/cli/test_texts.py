@@ -307,6 +307,23 @@ def test_commands_read_other_formats(folder, source, text_flags):
     assert (folder / "t.npz").read_bytes() == (folder / "u.npz").read_bytes()
 
 
+def test_fields_are_lines_with_weights(folder):
+    items = [{**one, "title": one["text"][:20]} for one in documents()]
+    (folder / "docs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in items))
+    fields = ("--text-field", "title", "--text-field", "text")
+    run_well("train", "docs.jsonl", "m.safetensors", *fields, "--lines", "0.5")
+    model = load("m.safetensors")
+    assert model.vectorizer_.lines == (0.5,)
+    run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.txt", *fields, "--top-k", "1")
+    texts = [f"{one['title']}\n{one['text']}" for one in items]
+    best = [line.rsplit(":", 1)[0] for line in (folder / "p.txt").read_text().splitlines()]
+    assert best == model.predict_topk(texts, 1)[0][:, 0].tolist()
+    check_refusal(folder, "train docs.jsonl m --lines 0.5,x", "weights, such as 0.6 or 0.6,0.3")
+    check_refusal(
+        folder, "train docs.jsonl m --text-field title --text-field nil", "no 'nil' among"
+    )
+
+
 def test_predict_and_explain_ignore_labels_of_texts(folder):
     write_forms(folder)
     run_well("train", "docs.jsonl", "m.safetensors")

@@ -104,6 +104,21 @@ def test_quotes_of_a_tsv_file_are_part_of_texts_unless_they_enclose_them(tmp_pat
     assert read_texts(path).texts == texts
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"b": "x\\ny", "t": "quick\\nsort", "k": null, "tags": ["1"]}'),
+        ("a.csv", 't,b,k,tags\n"quick\nsort","x\ny",,1\n'),
+    ],
+)
+def test_several_columns_are_lines_of_one_text(tmp_path, name, content):
+    path = write(tmp_path / name, content)
+    found = read_texts(path, text_column=("t", "k", "b"), labels_column="tags")
+    assert found == (["quick sort\n\nx\ny"], [["1"]])
+    with pytest.raises(FormatError, match="no 'u' among"):
+        read_texts(path, text_column=["t", "u"])
+
+
 def test_null_is_no_label(tmp_path):
     rows = '[{"text": "x", "label": null}, {"text": null, "label": 3.0}]'
     assert read_texts(write(tmp_path / "a.json", rows)) == (["x", ""], [[], ["3"]])

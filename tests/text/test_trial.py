@@ -54,6 +54,23 @@ def test_trial_chooses_features_and_says_why(tmp_path, inflected, characters, be
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_titles_get_features_of_their_own_where_they_tell(tmp_path):
+    texts, labels = corpus(1200, inflected=False)
+    others = np.random.default_rng(1).choice(STEMS, (len(texts), 3)).tolist()
+    titled = [f"{text}\n{' '.join(words)}" for text, words in zip(texts, others, strict=True)]
+    model = TextClassifier(random_state=0).fit(titled, labels)
+    assert model.vectorizer_.lines == (0.6,)
+    assert model.vectorizer_.trial_.startswith("words and pairs of words, and those of line 1: ")
+    assert " with features of line 1" in model.vectorizer_.trial_
+    model.save(tmp_path / "m")
+    again, text = load(tmp_path / "m"), "kissa\nkoira susi"
+    assert again.predict([text]) == model.predict([text]) == ["kissa"]
+    assert [span.feature for span in again.explain(text).spans if span.end == 5]
+    assert "line 1: kissa" in again.explain(text, "kissa").names
+    same = TextClassifier(random_state=0).fit([f"front page\n{text}" for text in texts], labels)
+    assert same.vectorizer_.lines is None
+
+
 def test_few_texts_are_not_tried():
     texts, labels = corpus(1000, inflected=True)
     model = TextClassifier(random_state=0).fit(

@@ -168,6 +168,39 @@ def test_rows_of_training_texts_are_those_of_transform():
     assert (ours.transform(texts) != rows).nnz == 0
 
 
+@pytest.mark.parametrize("options", [{"ngrams": 2}, {"characters": (2, 3)}])
+def test_first_lines_are_blocks_of_their_own(tmp_path, options):
+    texts = ["Quick sort\nof fast lists\nmore", "quick lists", "", "\nfast\r\nquick sort"] * 3
+    plain = TextVectorizer(min_df=1, **options).fit(texts)
+    model = TextVectorizer(min_df=1, lines=(0.5, 2), **options)
+    lines = [[*text.split("\n"), ""][:2] for text in texts]
+    blocks = [plain.transform(texts), *(plain.transform([two[i] for two in lines]) for i in (0, 1))]
+    wanted = np.hstack([w * X.toarray() for w, X in zip((1, 0.5, 2), blocks, strict=True)])
+    length = np.linalg.norm(wanted, axis=1, keepdims=True)
+    assert_rows(model, texts, wanted / np.where(length > 0, length, 1))
+    names = model.get_feature_names_out().tolist()
+    n = len(plain.idf_)
+    assert names[:n] == plain.get_feature_names_out().tolist()
+    assert names[n:] == [f"line {i}: {name}" for i in (1, 2) for name in names[:n]]
+    features, begins, ends = model.spans(texts[0])
+    assert set(features) == set(model.transform(texts[:1]).indices)
+    for i, begin, end in zip((features // n).tolist(), begins.tolist(), ends.tolist(), strict=True):
+        first = (0, 0, 11)[i]
+        assert first <= begin < end <= (len(texts[0]), 10, 24)[i]
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").lines == (0.5, 2)
+    assert (
+        load(tmp_path / "m").transform(texts).data.tobytes()
+        == model.transform(texts).data.tobytes()
+    )
+
+
+@pytest.mark.parametrize("lines", [(), (0.0,), (1.0,) * 9, 0.5, ("a",)])
+def test_bad_weights_of_lines_are_refused(lines):
+    with pytest.raises(ValueError, match="lines of TextVectorizer must be one to eight weights"):
+        TextVectorizer(lines=lines).fit(TEXTS)
+
+
 @pytest.mark.parametrize("n_jobs", [2, 7])
 def test_result_is_equal_for_any_threads(n_jobs):
     rng = np.random.default_rng(0)

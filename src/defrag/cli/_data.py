@@ -130,10 +130,12 @@ class Reading(MatrixReading):
         ),
     ] = None
     text_column: Annotated[
-        str | None,
+        list[str] | None,
         option(
-            "Column or key of the texts; default: text, or title and content.",
+            "Column or key of the texts; several make one text, such as title, body. Default: "
+            "text, or title and content.",
             "TEXT",
+            names="--text-column --text-field",
             rich_help_panel="Texts",
         ),
     ] = None

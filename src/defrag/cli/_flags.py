@@ -24,7 +24,7 @@ import typer
 from defrag._parameters import Choice, Float, OrAuto, parameters_of, rules_of
 from defrag.classifiers._weights import ClassWeights
 from defrag.specs import NONE
-from defrag.text._texts import Lengths, StemmerName
+from defrag.text._texts import Lengths, LineWeights, StemmerName
 
 _RUN = frozenset({"n_jobs", "verbose", "random_state"})
 _ALIASES = {"random_state": ("--seed",)}
@@ -197,6 +197,7 @@ def _custom_parser(rules: list[Any]) -> tuple[Callable[[Any], Any] | None, str |
     for kind, parser, metavar in (
         (OrAuto, _number_or_auto, "NUMBER|auto"),
         (Lengths, _lengths, "N|N-M"),
+        (LineWeights, _weights, "W[,W...]"),
         (StemmerName, None, "NAME"),
         (ClassWeights, None, "balanced"),
     ):
@@ -212,6 +213,14 @@ def _lengths(text: Any) -> Any:
         raise ValueError(f"must be one or two lengths, such as 4 or 3-5, got {text!r}")
     first, last = match.groups()
     return int(first) if last is None else (int(first), int(last))
+
+
+def _weights(text: Any) -> Any:
+    """Parse weights with commas between them, or None; the rule checks the range."""
+    try:
+        return text if text == NONE else tuple(map(float, str(text).split(",")))
+    except ValueError:
+        raise ValueError(f"must be weights, such as 0.6 or 0.6,0.3, got {text!r}") from None
 
 
 def _number_or_auto(text: Any) -> Any:

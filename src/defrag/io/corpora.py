@@ -97,7 +97,7 @@ def read_texts(
     *,
     form: CorpusForm | None = None,
     labels_path: PathLike | None = None,
-    text_column: str | None = None,
+    text_column: str | Sequence[str] | None = None,
     labels_column: str | None = None,
     label_separator: str | None = None,
     label_names: Sequence[str] | None = None,
@@ -132,10 +132,13 @@ def read_texts(
         its lines match exactly one of them.
     labels_path : path, optional
         The labels of ``lines``: names separated by spaces, one line per text.
-    text_column, labels_column : str, optional
-        The columns of a table, or the keys of JSON objects; default: ``text`` (or ``title``
-        and ``content``), and the first of ``labels``, ``label``, ``tags``, ``subjects``,
-        ``subject_uris`` and ``target_ind`` if there is one.
+    text_column : str or sequence of str, optional
+        The column of a table, or the key of JSON objects; default: ``text``, or ``title`` and
+        ``content``. Several, such as ``("title", "type", "body")``, make one text of which each
+        but the last is a line; :class:`TextClassifier` tries such lines as features of their own.
+    labels_column : str, optional
+        The column or key of the labels; default: the first of ``labels``, ``label``, ``tags``,
+        ``subjects``, ``subject_uris`` and ``target_ind`` if there is one.
     label_separator : str, optional
         Separator of labels that are written as one string: some characters, ``"space"``, or
         ``"none"`` if each string is one label. Without it, a string in a table or in JSON lines

@@ -56,7 +56,8 @@ class CorpusOptions:
     """
 
     # Names of the columns of a table, or keys of JSON objects.
-    text_column: str | None = None
+    # Several are joined, and are the first lines of the text but for the last.
+    text_column: str | Sequence[str] | None = None
     labels_column: str | None = None
     # Separator of labels that are written as one string; ``"space"`` for any white space,
     # ``"none"`` if each string is one label.
@@ -121,7 +122,8 @@ def text_columns(columns: Iterable[str], options: CorpusOptions) -> list[str]:
     """Return the columns or keys whose values make the text; ValueError if there are none."""
     known = list(columns)
     if options.text_column is not None:
-        return [_given_column(known, options.text_column)]
+        given = options.text_column
+        return [_given_column(known, one) for one in ([given] if isinstance(given, str) else given)]
     found = _places(known, (TEXT_KEY,)) or _places(known, PART_KEYS)
     if not found:
         raise ValueError(
@@ -129,6 +131,19 @@ def text_columns(columns: Iterable[str], options: CorpusOptions) -> list[str]:
             "--text-column"
         )
     return found
+
+
+def joined(parts: Sequence[str]) -> str:
+    r"""Return one text of several: a line for each but the last, which keeps its lines.
+
+    Examples
+    --------
+    >>> joined(["A title\n of two lines", "a text\nof two lines"])
+    'A title  of two lines\na text\nof two lines'
+    """
+    if len(parts) == 1:
+        return parts[0]
+    return "\n".join([*(part.replace("\n", " ") for part in parts[:-1]), parts[-1]])
 
 
 def label_column(columns: Iterable[str], options: CorpusOptions) -> str | None:
@@ -364,7 +379,7 @@ def _table_documents(
         if len(fields) != len(header):
             rule = f"{counted(len(fields), 'column')}, but the header has {len(header)}"
             raise FormatError(stream.name, f"{rule}: give --delimiter or --from", line)
-        text = "\n".join(fields[column] for column in texts)
+        text = joined([fields[column] for column in texts])
         try:
             names = None if place is None else split(fields[place])
         except ValueError as error:
@@ -505,7 +520,7 @@ def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Doc
             if key is not None:
                 name_of = partial(options.name_of, stream.name, number)
                 labels = labels_of(key, item[key], split, name_of)
-            text = "\n".join(text_of(key, item[key]) for key in text_columns(item, options))
+            text = joined([text_of(key, item[key]) for key in text_columns(item, options)])
         except _SeveralError as error:
             raise FormatError(stream.name, f"{error}, or write a list of names", number) from None
         except ValueError as error:
@@ -517,6 +532,8 @@ def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Doc
 
 def _plain_lines(options: CorpusOptions) -> Callable[[bytes], list[Any]]:
     """Return a function of lines that gives the text and labels of each, or its bytes."""
+    if not isinstance(options.text_column, str | None):
+        return _split
     given = (options.text_column, TEXT_KEY), (options.labels_column, LABEL_KEYS[0])
     keys = [usual if key is None else key for key, usual in given]
     text, labels = (key.encode("utf-8", "surrogatepass") for key in keys)
@@ -640,7 +657,7 @@ def _documents_of_columns(
     for row, parts in enumerate(zip(*(values[key] for key in texts), strict=True)):
         number = first + row + 1
         try:
-            text = "\n".join(map(text_of, texts, parts))
+            text = joined(list(map(text_of, texts, parts)))
             labels = None
             if of_labels is not None:
                 name_of = partial(options.name_of, name, number)

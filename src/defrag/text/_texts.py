@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from defrag._parameters import Int
+from defrag._parameters import Float, Int
 from defrag._validation import (
     LISTS,
     Labels,
@@ -173,6 +173,24 @@ class Lengths:
             return 0, 0
         least, most = value if isinstance(value, (tuple, list)) else (value, value)
         return int(least), int(most)
+
+
+@dataclass(frozen=True)
+class LineWeights:
+    """The rule of ``lines``: None, or weights above 0 of at most eight lines."""
+
+    kind: ClassVar[str] = "tuple of floats"
+
+    def describe(self) -> str:
+        """Return the rule in words."""
+        return "one to eight weights above 0 and up to 10, or None"
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value satisfies the rule."""
+        if not isinstance(value, (tuple, list)):
+            return value is None
+        rule = Float(0.0, 10.0, open_low=True)
+        return 1 <= len(value) <= 8 and all(map(rule.accepts, value))
 
 
 # --- Stems of words, by PyStemmer.

@@ -1,4 +1,4 @@
-"""Which features suit a corpus: words or character n-grams, tried on some of its texts.
+"""Which features suit a corpus: words or character n-grams, titles or not, tried on some texts.
 
 ``TextClassifier`` asks before it trains, and so does a plan of a training in parts.
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from defrag import _native
 from defrag._progress import logger
+from defrag._scikit import clone
 from defrag.classifiers import LabelTree
 from defrag.focusing import Focused
 from defrag.metrics._ranked import rank
@@ -31,13 +32,18 @@ _SHARE, _MOST_TEXTS, _HELD_OUT = 12, 20_000, 4
 _MARGIN = 1.0
 _K = 5
 
+# First lines that may be titles or other fields: short, and followed by more in nearly all texts.
+_LINE_WEIGHT, _MOST_LINES = 0.6, 3
+_LONGEST_LINE, _SHARE_WITH_LINE = 300, 0.9
+
 
 def choose_features(texts: list[str], Y: Csr, *, n_jobs: int | None) -> tuple[TextVectorizer, str]:
     """Return an unfitted vectoriser that suits the texts, and the reason in words.
 
     Trees of words and pairs of words, of character n-grams of 4 and of 5 are trained on a part of
     the texts. Characters are chosen if their nDCG@5 on others is better by a point and a standard
-    error. The same texts give the same choice.
+    error. Then the first line, if texts begin with short ones, gets features of its own if that is
+    better by a standard error, and so on with the next. The same texts give the same choice.
     """
     words, *others = candidates = [
         TextVectorizer(ngrams=2, n_jobs=n_jobs),
@@ -56,15 +62,33 @@ def choose_features(texts: list[str], Y: Csr, *, n_jobs: int | None) -> tuple[Te
     errors = [float(gain.std()) / len(held) ** 0.5 for gain in gains]
     best = int(np.argmax(means))
     wins = means[best] > _MARGIN + errors[best]
-    reason = (
-        f"{f'characters of {others[best].characters}' if wins else 'words and pairs of words'}: "
-        f"nDCG@{_K} {found[0].mean():.1f} of words and pairs on {len(held):,} held-out texts"
-    ) + "".join(
+    reason = f"nDCG@{_K} {found[0].mean():.1f} of words and pairs on {len(held):,} held-out texts"
+    reason += "".join(
         f", {mean:+.1f} ± {error:.1f} of characters of {one.characters}"
         for one, mean, error in zip(others, means, errors, strict=True)
     )
+    chosen, ndcg = (others[best], found[1 + best]) if wins else (words, found[0])
+    while _has_line(texts, tried, n := len(chosen.lines or ())):
+        longer = clone(chosen).set_params(lines=(_LINE_WEIGHT,) * (n + 1))
+        gain = (with_line := _ndcg(longer, texts, Y, (kept, held))) - ndcg
+        error = float(gain.std()) / len(held) ** 0.5
+        reason += f", {gain.mean():+.1f} ± {error:.1f} with features of line {n + 1}"
+        if gain.mean() <= error:
+            break
+        chosen, ndcg = longer, with_line
+    name = f"characters of {chosen.characters}" if wins else "words and pairs of words"
+    if chosen.lines:
+        name += ", and those of line 1" + "".join(f" and {i + 1}" for i in range(1, n))
+    reason = f"{name}: {reason}"
     logger.info("TextClassifier: %s", reason)
-    return (others[best] if wins else words), reason
+    return chosen, reason
+
+
+def _has_line(texts: list[str], tried: NDArray[np.int64], n: int) -> bool:
+    """Return whether nearly all texts have a short line n, counted from 0, and more after it."""
+    split = (texts[i].split("\n", n + 1) for i in tried.tolist())
+    good = sum(len(lines) > n + 1 and 0 < len(lines[n]) <= _LONGEST_LINE for lines in split)
+    return n < _MOST_LINES and good >= _SHARE_WITH_LINE * len(tried)
 
 
 def _ndcg(

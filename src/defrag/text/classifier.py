@@ -64,7 +64,7 @@ from defrag.text.answers import (
 )
 from defrag.text.naming import LabelNames, Naming, Points, learn_naming
 from defrag.text.ranker import LEAST_TEXTS, N_RANKED, rank_with
-from defrag.text.vectorizer import TextVectorizer
+from defrag.text.vectorizer import TextVectorizer, n_features_in_file
 from defrag.thesaurus import Match, Thesaurus
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         Child("vectorizer_", ("vectorizer",)),
         Child(
             "base_",
-            features=lambda part: len(part.children["vectorizer"].idf_) + part.state["n_extra"],
+            features=lambda part: len(part.children["vectorizer"].names_) + part.state["n_extra"],
             labels="n_labels",
         ),
         Strings(
@@ -246,7 +246,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         },
         sizes={
             "features": lambda part: (
-                part.children["vectorizer"].size("idf") + part.state["n_extra"]
+                n_features_in_file(part.children["vectorizer"]) + part.state["n_extra"]
             ),
             "labels": "n_labels",
         },

@@ -26,7 +26,15 @@ from defrag._scikit import TransformerMixin, check_is_fitted
 from defrag.persistence._checks import check_length
 from defrag.persistence.fields import COUNT, LARGEST, Array, Number, Part, State, Strings
 from defrag.persistence.kinds import Rewritten
-from defrag.text._texts import Lengths, Sentence, StemmerName, check_texts, load_stemmer, stem_words
+from defrag.text._texts import (
+    Lengths,
+    LineWeights,
+    Sentence,
+    StemmerName,
+    check_texts,
+    load_stemmer,
+    stem_words,
+)
 from defrag.typing import Csr, Floats, Ids, Offsets
 
 if TYPE_CHECKING:
@@ -55,10 +63,12 @@ class FeatureNames:
     - ``words``: the words, or n-grams.
     - ``word_feature``: the feature of each word, or -1.
     - ``pairs``, shape (n_pairs, 2): the words of each pair.
+    - ``n_lines``: how many first lines of texts have features of their own.
     """
 
-    def __init__(self, words: Sequence[str], word_feature: Ids, pairs: Ids) -> None:
+    def __init__(self, words: Sequence[str], word_feature: Ids, pairs: Ids, n_lines: int) -> None:
         self._words, self._word_feature, self._pairs = words, word_feature, pairs
+        self._n_blocks = 1 + n_lines
 
     @cached_property
     def _places(self) -> Ids:
@@ -71,16 +81,16 @@ class FeatureNames:
         return places
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._places) * self._n_blocks
 
     def __getitem__(self, feature: int) -> str:
         """Return the name of a feature; those beyond the vocabulary are of ``extra``."""
-        if feature >= len(self._places):
-            return f"extra[{feature - len(self._places)}]"
+        if feature >= len(self):
+            return f"extra[{feature - len(self)}]"
+        block, feature = divmod(feature, len(self._places))
         place = int(self._places[feature])
-        if place >= 0:
-            return self._words[place]
-        return " ".join(self._words[i] for i in self._pairs[-1 - place].tolist())
+        words = [place] if place >= 0 else self._pairs[-1 - place].tolist()
+        return (f"line {block}: " if block else "") + " ".join(self._words[i] for i in words)
 
 
 # --- Positions of features in a text.
@@ -204,6 +214,11 @@ def _find(keys: NDArray[np.int64], among: NDArray[np.int64]) -> Ids:
     return np.where(found, places, -1).astype(np.int32)
 
 
+def nth_lines(texts: Sequence[str], n: int) -> list[str]:
+    """Return the n-th line of each text, counted from 0; empty where there are fewer."""
+    return [(text.split("\n", n + 1)[n : n + 1] or [""])[0] for text in texts]
+
+
 def _finish_vectorizer(part: Part, model: TextVectorizer) -> None:
     """Check that words, pairs and features of a file match, and build what it does not contain."""
     n_single = int(np.count_nonzero(model.word_feature_ >= 0))
@@ -220,6 +235,12 @@ def _finish_vectorizer(part: Part, model: TextVectorizer) -> None:
         pass  # a model can be inspected without PyStemmer
     except ValueError as error:
         part.fail(str(error))
+
+
+def n_features_in_file(part: Part) -> int:
+    """Return the number of features of a vectoriser in a model file."""
+    lines = part.parameters.get("lines")
+    return part.size("idf") * (1 + (len(lines) if isinstance(lines, list) else 0))
 
 
 class TextVectorizer(TransformerMixin, Estimator):
@@ -274,6 +295,12 @@ class TextVectorizer(TransformerMixin, Estimator):
         "Maximum number of features; the most frequent are kept. Default: no limit.",
         default=None,
     )
+    lines: tuple[float, ...] | None = param(
+        LineWeights(),
+        "Weights of the first lines of texts, such as titles: (0.6,) gives the first line features "
+        "of its own beside those of the whole text, whose weight is 1.",
+        default=None,
+    )
     verbose: int = param(VERBOSE, "Whether to show a progress bar on a terminal.", default=0)
 
     words_: Sequence[str] = fitted(
@@ -302,13 +329,16 @@ class TextVectorizer(TransformerMixin, Estimator):
         Array("idf_", low=0, most=LARGEST),
         Number("trial_", Sentence()),
         finish=_finish_vectorizer,
-        absent={"trial": ""},
+        absent={"trial": "", "lines": None},
         told=("trial",),
         # JSON has no tuples.
-        parameters={"characters": Rewritten(
-            Lengths(1, 64), unpack=lambda value: tuple(value) if isinstance(value, list) else value
-        )},
-        sizes={"features": "idf"},
+        parameters={
+            name: Rewritten(
+                rule, unpack=lambda value: tuple(value) if isinstance(value, list) else value
+            )
+            for name, rule in {"characters": Lengths(1, 64), "lines": LineWeights()}.items()
+        },
+        sizes={"features": n_features_in_file},
     )  # fmt: skip
 
     def fit(
@@ -364,16 +394,16 @@ class TextVectorizer(TransformerMixin, Estimator):
 
     def _cuts_as(self, other: TextVectorizer) -> bool:
         """Return whether texts have the same words, or n-grams, in another vectoriser."""
-        lengths = [Lengths.bounds(one.characters) for one in (self, other)]
-        return lengths[0] == lengths[1] and self.stemmer == other.stemmer
+        ways = [(Lengths.bounds(one.characters), one.stemmer, one.lines) for one in (self, other)]
+        return ways[0] == ways[1]
 
     @all_or_nothing
     def _fit(self, texts: list[str], rows: list[Csr], shape: TextVectorizer | None) -> None:
         self._check_parameters()
         if shape is not None and not (hasattr(shape, "idf_") and self._cuts_as(shape)):
             raise ValueError(
-                "shape must be a fitted TextVectorizer with the same characters and stemmer, got "
-                f"{shape!r}"
+                "shape must be a fitted TextVectorizer with the same characters, stemmer and "
+                f"lines, got {shape!r}"
             )
         if self.characters is not None and self.ngrams != 1:
             raise ValueError(f"ngrams must be 1 with characters, got {self.ngrams!r}")
@@ -397,7 +427,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         if shape is not None:
             terms = follow_terms(shape._terms(), terms)
         features = _native.text_features(terms, Lengths.bounds(self.characters))
-        rows.append(features.weigh_corpus(corpus, n_threads=threads))
+        found = features.weigh_corpus(corpus, n_threads=threads)
         del corpus  # before Python's strings are made, so that not all is in memory at a time
         self.words_ = list(terms.words)
         self.word_feature_ = terms.word_feature
@@ -405,6 +435,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         self.idf_ = terms.idf
         self.trial_ = ""
         self._set_features(features)
+        rows.append(_native.as_matrix(self._with_lines(found, texts)))
 
     def _read(self, texts: list[str], n_threads: int) -> TextCorpus:
         with progress_bar("reading texts", enabled=self.verbose > 0) as progress:
@@ -431,7 +462,8 @@ class TextVectorizer(TransformerMixin, Estimator):
 
     def _set_features(self, features: TextFeatures) -> None:
         self.features_ = features
-        self.names_ = FeatureNames(self.words_, self.word_feature_, self.pairs_)
+        n_lines = len(self.lines or ())
+        self.names_ = FeatureNames(self.words_, self.word_feature_, self.pairs_, n_lines)
 
     @on_snapshot
     def transform(self, texts: Sequence[str]) -> Csr:
@@ -456,11 +488,26 @@ class TextVectorizer(TransformerMixin, Estimator):
 
         Kernels take them as they are: building a scipy matrix takes longer than a short row.
         """
+        return self._with_lines(self._weigh_whole(texts), texts)
+
+    def _weigh_whole(self, texts: list[str]) -> Csr | KernelRows:
         threads = _native.n_threads(self.n_jobs)
         if self.stemmer is None:
             return self.features_.weigh(texts, n_threads=threads)
         corpus = self._read(texts, threads)
         return self.features_.weigh_corpus(corpus, n_threads=threads)
+
+    def _with_lines(self, rows: Csr | KernelRows, texts: list[str]) -> Csr | KernelRows:
+        """Return rows with the features of the first lines of their texts behind their own."""
+        if not self.lines:
+            return rows
+        blocks = [rows]
+        for n, weight in enumerate(self.lines):
+            block = _native.as_matrix(self._weigh_whole(nth_lines(texts, n)))
+            block.data *= np.float32(weight)
+            blocks.append(block)
+        threads = _native.n_threads(self.n_jobs)
+        return _native.unit_rows(_native.join_columns(blocks, n_threads=threads), n_threads=threads)
 
     @on_snapshot
     def spans(self, text: str) -> TextSpans:
@@ -490,6 +537,16 @@ class TextVectorizer(TransformerMixin, Estimator):
         """
         check_is_fitted(self)
         check_texts([text])
+        found, before = [self._spans(text)], 0
+        for n in range(len(self.lines or ())):
+            line = nth_lines([text], n)[0]
+            features, begins, ends = self._spans(line)
+            found.append(TextSpans(features + np.int32((n + 1) * len(self.idf_)), begins + before,
+                                   ends + before))  # fmt: skip
+            before += len(line) + 1
+        return TextSpans(*map(np.concatenate, zip(*found, strict=True)))
+
+    def _spans(self, text: str) -> TextSpans:
         normal, places = normalise_with_places(text)
         words, word_begins, word_ends = _native.split_words(normal)
         stems = words if self.stemmer is None else stem_words(self.stemmer, words)
