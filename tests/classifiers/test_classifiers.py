@@ -1,122 +1,15 @@
-"""The contract that every classifier keeps."""
-
-import pickle
+"""What holds of some classifiers and ensembles; the contract of all is in tests/contract."""
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
-from defrag import Agglomerated, Defrag, DiSMEC, LabelTree
+from defrag import Agglomerated, LabelTree
 from defrag.agglomeration import Hybrid
 from defrag.baselines import (
-    CRAFTML,
-    LEML,
-    SLEEC,
-    AnnexML,
-    FastXML,
-    Parabel,
     PfastreXML,
-    PPDSparse,
-    ProXML,
 )
-from tests.contract.copies import check_threads
 from tests.data import make_data
-
-CLASSIFIERS = [
-    LabelTree(random_state=0),
-    LabelTree(2, preset="exact", max_leaf_size=4, arity=2, root_arity=3, random_state=0),
-    Parabel(2, max_leaf_size=5, random_state=0),
-    Agglomerated(LabelTree(2), Hybrid(max_cluster_size=2), random_state=0),
-    Agglomerated(Parabel(2), Defrag("xy", max_cluster_size=2), per_member=False, random_state=0),
-    DiSMEC(random_state=0),
-    PPDSparse(random_state=0),
-    ProXML(solution="minimum"),
-    LEML(10, random_state=0),
-    SLEEC(2, cluster_size=80, n_components=10, random_state=0),
-    AnnexML(2, cluster_size=80, n_components=10, random_state=0),
-    FastXML(5, C=4.0, random_state=0),
-    PfastreXML(5, C=4.0, random_state=0),
-    CRAFTML(5, random_state=0),
-    Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
-]
-
-
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
-def test_answers_agree_with_each_other(model):
-    X, Y = make_data()
-    model = clone(model).fit(X, Y)
-    labels, scores = model.predict_topk(X, k=4)
-    assert labels.shape == scores.shape == (240, 4)
-    assert labels.dtype == np.int32
-    assert scores.dtype == np.float32
-    assert np.all(np.diff(scores, axis=1) <= 0)
-    assert np.all((scores >= 0) & (scores <= 1))
-    assert not np.isin(labels, [37, 38, 39]).any()  # labels without points
-    matrix = model.decision_function(X, k=4)
-    assert matrix.shape == (240, 40)
-    rows = np.repeat(np.arange(240), 4)
-    found = labels.ravel() >= 0
-    np.testing.assert_array_equal(
-        np.asarray(matrix[rows[found], labels.ravel()[found]]).ravel(), scores.ravel()[found]
-    )
-    whole = model.decision_function(X)
-    predicted = model.predict(X)
-    np.testing.assert_array_equal(predicted.toarray() == 1, whole.toarray() > 0.5)
-    hits = np.asarray(Y[np.arange(240), np.maximum(labels[:, 0], 0)]).ravel()
-    labelled = np.diff(Y.indptr) > 0
-    assert hits[labelled].mean() > 0.5
-
-
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
-def test_rows_are_ranked_independently(model):
-    X, Y = make_data()
-    model = clone(model).fit(X, Y)
-    labels, scores = model.predict_topk(X, k=5)
-    for row in (0, 1, 23, 77, 239):
-        alone = model.predict_topk(X[[row]], k=5)
-        np.testing.assert_array_equal(alone[0][0], labels[row])
-        np.testing.assert_array_equal(alone[1][0], scores[row])
-    order = np.random.default_rng(0).permutation(240)
-    np.testing.assert_array_equal(model.predict_topk(X[order], k=5)[0], labels[order])
-
-
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
-def test_result_is_equal_for_any_threads(model, tmp_path):
-    check_threads(model, *make_data(), tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
-def test_labels_in_every_form(model):
-    X, Y = make_data()
-    expected = clone(model).fit(X, Y).predict_topk(X)[0]
-    lists = [Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist() for i in range(240)]
-    for form in (Y.toarray(), Y.tocsc(), sparse.csr_matrix(Y).astype(np.int64), lists):
-        fitted = clone(model).fit(X, form)
-        np.testing.assert_array_equal(fitted.predict_topk(X)[0], expected)
-    dense = clone(model).fit(X, Y.toarray())
-    assert isinstance(dense.predict(X), np.ndarray)
-    assert isinstance(dense.decision_function(X), np.ndarray)
-
-
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
-def test_pickled_and_refitted_models_answer_the_same(model):
-    X, Y = make_data()
-    fitted = clone(model).fit(X, Y)
-    again = pickle.loads(pickle.dumps(fitted))  # noqa: S301 - our own bytes
-    np.testing.assert_array_equal(again.predict_topk(X)[0], fitted.predict_topk(X)[0])
-    other_X, other_Y = make_data(n=80, d=30, n_labels=12, seed=5)
-    fitted.fit(other_X, other_Y)
-    np.testing.assert_array_equal(
-        fitted.predict_topk(other_X)[0], clone(model).fit(other_X, other_Y).predict_topk(other_X)[0]
-    )
-
-
-def test_k_is_capped_by_labels():
-    X, Y = make_data(n_labels=6)
-    labels, scores = LabelTree(random_state=0).fit(X, Y).predict_topk(X, k=20)
-    assert labels.shape == scores.shape == (240, 6)
 
 
 def test_beam_memory_is_capped_by_tree():
@@ -163,16 +56,9 @@ def test_members_have_clusterings_of_their_own():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (LabelTree(0), "n_trees of LabelTree must be an int >= 1, got 0"),
-        (LabelTree(C=0.0), r"C of LabelTree must be a finite number > 0\.0, got 0\.0"),
-        (LabelTree(C=float("nan")), "C of LabelTree"),
-        (LabelTree(preset="slow"), "preset of LabelTree must be one of 'fast'"),
-        (Parabel(beam_size=0), "beam_size of Parabel must be an int >= 1, got 0"),
-        (Parabel(max_leaf_size=1.5), "max_leaf_size of Parabel must be an int"),
         (Agglomerated(base=Hybrid()), "base of Agglomerated must be a Classifier"),
         (Agglomerated(agglomeration="x"), "agglomeration of Agglomerated must be a FeatureClus"),
         (Agglomerated(LabelTree(0)), "n_trees of LabelTree must be an int >= 1, got 0"),
-        (Agglomerated(per_member=1), "per_member of Agglomerated must be one of True, False"),
     ],
 )
 def test_bad_parameters_are_refused(model, message):
@@ -189,10 +75,6 @@ def test_bad_data_are_refused():
     with pytest.raises(ValueError, match="X has 240 points, Y has 3"):
         LabelTree().fit(X, Y[:3])
     model = LabelTree(random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="X has 5 features, but LabelTree is expecting 90"):
-        model.predict_topk(X[:, :5])
-    with pytest.raises(ValueError, match="k must be an int >= 1, got 0"):
-        model.predict_topk(X, k=0)
     with pytest.raises(ValueError, match="k must be an int >= 1 or None, got -2"):
         model.decision_function(X, k=-2)
 

@@ -76,14 +76,6 @@ def test_pruning_of_leaves_loses_nothing():
         np.testing.assert_array_equal(scores, all_scores[:, :k])
 
 
-@pytest.mark.parametrize("n_jobs", [2, 5])
-def test_the_number_of_threads_changes_no_byte(n_jobs, tmp_path):
-    X, Y = random_problem(7, n_rows=400, n_labels=80)
-    for jobs in (1, n_jobs):
-        LabelTree(2, n_jobs=jobs, **SHAPE).fit(X, Y).save(tmp_path / str(jobs))
-    assert (tmp_path / "1").read_bytes() == (tmp_path / str(n_jobs)).read_bytes()
-
-
 def test_a_single_leaf_has_no_hard_negatives():
     X, Y = random_problem(8, n_labels=20)
     one, other = (

@@ -8,34 +8,8 @@ from defrag import load_dataset
 from defrag.baselines import PLT, Bonsai
 from defrag.baselines.label_trees import build_kary_tree, co_occurrences, resolve_singletons
 from defrag.metrics import evaluate
-from tests.contract.copies import check_threads
 from tests.data import random_problem, unit_items
 from tests.oracles.label_trees import children_of, dense_classifiers
-
-VARIANTS = [
-    Bonsai(n_trees=2, arity=4, max_depth=3, random_state=0),
-    Bonsai(n_trees=1, arity=3, label_representation="xy", random_state=0),
-    PLT(max_leaf_size=3, random_state=0),
-    PLT(n_trees=2, arity=4, max_leaf_size=2, search="beam", random_state=0),
-]
-
-
-@pytest.mark.parametrize("model", VARIANTS, ids=str)
-def test_result_is_equal_for_any_threads(model, tmp_path):
-    check_threads(model, *random_problem(1, n_rows=300, n_labels=40), tmp_path, (1, 2, 3, 8))
-
-
-@pytest.mark.parametrize("model", VARIANTS, ids=str)
-def test_labels_without_points_are_not_in_trees(model):
-    X, Y = random_problem(2, n_labels=20)
-    Y = Y.toarray()
-    Y[:, [0, 7, 19]] = 0.0
-    fitted = type(model)(**model.get_params()).fit(X, sparse.csr_array(Y))
-    for tree in fitted.trees_:
-        assert sorted(tree.tree.order) == np.flatnonzero(Y.any(axis=0)).tolist()
-    labels, scores = fitted.predict_topk(X, k=20)
-    assert not np.isin(labels, [0, 7, 19]).any()
-    assert np.all((scores >= 0) & (scores <= 1))
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
@@ -194,16 +168,6 @@ def test_a_wide_beam_finds_what_the_exact_search_finds():
     beam = PLT(max_leaf_size=4, search="beam", beam_size=60, random_state=0).fit(X, Y)
     for ours, theirs in zip(exact.predict_topk(X), beam.predict_topk(X), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-
-
-def test_invalid_settings_raise():
-    X, Y = random_problem(0)
-    with pytest.raises(ValueError, match="arity of Bonsai must be an int in \\[2, 65536\\], got 1"):
-        Bonsai(arity=1).fit(X, Y)
-    with pytest.raises(ValueError, match="label_representation of Bonsai must be one of"):
-        Bonsai(label_representation="z").fit(X, Y)
-    with pytest.raises(ValueError, match="search of PLT must be one of"):
-        PLT(search="depth").fit(X, Y)
 
 
 @pytest.mark.slow

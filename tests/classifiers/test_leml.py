@@ -6,7 +6,6 @@ import pytest
 from defrag.baselines import LEML
 from defrag.baselines._neighbours import conjugate_gradients, gram, multiply, orthonormal_basis
 from defrag.baselines.leml import bend
-from tests.contract.copies import check_threads
 from tests.data import make_data, unit_items
 from tests.oracles.embeddings import leml_objective, leml_round
 
@@ -82,22 +81,6 @@ def test_all_labels_are_ranked_in_order():
     np.testing.assert_array_equal(few, labels[:, :3])
 
 
-def test_result_is_equal_for_any_threads(monkeypatch, tmp_path):
-    # Small blocks, so that several threads work on the dense products too.
-    monkeypatch.setattr("defrag.baselines._neighbours._BLOCK_ROWS", 50)
-    check_threads(LEML(20, random_state=1), *make_data(), tmp_path)
-
-
-def test_single_point_equals_point_in_batch():
-    X, Y = make_data()
-    model = LEML(20, random_state=1).fit(X, Y)
-    labels, scores = model.predict_topk(X)
-    for i in range(0, X.shape[0], 9):
-        alone = model.predict_topk(X[[i]])
-        np.testing.assert_array_equal(alone[0][0], labels[i])
-        np.testing.assert_array_equal(alone[1][0], scores[i])
-
-
 def test_bend_is_smooth_and_keeps_order():
     products = np.linspace(-3, 4, 2001).astype(np.float32)
     scores = bend(products)
@@ -135,10 +118,3 @@ def test_dense_products_in_blocks_equal_whole_ones(monkeypatch):
     basis = orthonormal_basis(A, n_threads=2)
     np.testing.assert_allclose(basis.T @ basis, np.diag([1, 1, 1, 1, 1, 0]), atol=1e-4)
     np.testing.assert_allclose(basis @ (basis.T @ A), A, atol=1e-4)
-
-
-def test_one_label_and_one_point_are_enough():
-    model = LEML(random_state=0).fit(np.float32([[1, 2]]), [[0]])
-    labels, scores = model.predict_topk(np.float32([[1, 2], [0, 0]]), k=2)
-    assert labels.tolist() == [[0], [0]]
-    assert 0 < scores[1, 0] < scores[0, 0] < 1

@@ -1,7 +1,5 @@
 """LPSR: the labels of a cluster are chosen as promised, and the scorer ranks no others."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -79,16 +77,6 @@ def test_the_optimised_assignment_raises_its_objective():
     assert np.diff(model.label_ptr_).max() == model._max_ranked() == 8
     plain = LPSR(**SMALL).fit(X, Y)
     assert not np.array_equal(model.labels_, plain.labels_)
-
-
-def test_scorers_of_clusters_are_no_part_of_a_copy():
-    X, Y = make_data()
-    model = LPSR(**SMALL).fit(X, Y)
-    fresh = pickle.dumps(model)
-    model.predict_topk(X)
-    assert pickle.dumps(model) == fresh
-    model.set_params(n_jobs=2)
-    assert {part.n_jobs for part in model._fitted_parts()} == {2}
 
 
 BROKEN = {

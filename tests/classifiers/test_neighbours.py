@@ -14,7 +14,6 @@ from defrag.baselines._neighbours import HnswIndex, assign_points, route, select
 from defrag.baselines.annexml import _rare_labels, cosine_slopes, positive_pairs, unit_vectors
 from defrag.baselines.sleec import centroids, label_neighbours, project
 from defrag.classifiers._support import unit_rows
-from tests.contract.copies import check_threads
 from tests.data import make_data, unit_items
 from tests.oracles.embeddings import annexml_loss, label_matches
 
@@ -142,16 +141,6 @@ def test_neighbours_vote(model, votes):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("model", MODELS, ids=["sleec", "annexml"])
-def test_result_is_equal_for_any_threads(model, tmp_path):
-    X, Y = make_data()
-    check_threads(model, X, Y, tmp_path)
-    labels, scores = model.fit(X, Y).predict_topk(X)
-    alone = model.predict_topk(X[[5]])
-    np.testing.assert_array_equal(alone[0][0], labels[5])
-    np.testing.assert_array_equal(alone[1][0], scores[5])
-
-
 @pytest.mark.parametrize("kind", [SLEEC, AnnexML])
 def test_approximate_neighbours_are_nearly_the_exact_ones(kind, monkeypatch):
     pytest.importorskip("usearch", reason="the extra 'ann' is not installed")
@@ -235,12 +224,6 @@ def test_precision_on_separable_data_is_high(kind):
     wrong = kind(5, **SMALL).fit(X[train], Y[np.random.default_rng(0).permutation(train)])
     labels, _ = wrong.predict_topk(X[test], k=1)
     assert Y.toarray()[test, labels[:, 0]].mean() < 0.3
-
-
-def test_one_point_is_enough():
-    for kind in (SLEEC, AnnexML):
-        model = kind(2, random_state=0).fit(np.float32([[1, 2]]), [[3]])
-        assert model.predict_topk(np.float32([[1, 2], [0, 0]]), k=1)[0].tolist() == [[3], [3]]
 
 
 def test_clusters_of_few_points_have_as_many_components():

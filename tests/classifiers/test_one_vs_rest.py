@@ -109,21 +109,6 @@ def test_many_labels_have_wide_outputs():
     assert joined.bias[-1] == 1
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (DiSMEC("slow"), "preset of DiSMEC must be one of 'fast'"),
-        (DiSMEC(C=0.0), r"C of DiSMEC must be a finite number > 0\.0"),
-        (DiSMEC(weight_threshold=-1.0), "weight_threshold of DiSMEC must be"),
-        (DiSMEC(batch_size=0), "batch_size of DiSMEC must be an int >= 1, got 0"),
-    ],
-)
-def test_bad_parameters_are_refused(model, message):
-    X, Y = make_data()
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, Y)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from defrag import Agglomerated, DiSMEC, LabelTree, load, metrics, registry
+from defrag import Agglomerated, DiSMEC, LabelTree, load, metrics
 from defrag.baselines import Parabel, PPDSparse
 from defrag.exceptions import DataWarning
 from tests.data import make_data
@@ -177,13 +177,3 @@ def test_method_without_weights_names_alternatives(data):
     X, Y = data
     with pytest.raises(ValueError, match=r"^PPDSparse takes no sample_weight, .* or use LabelTree"):
         PPDSparse().fit(X, Y, sample_weight=np.ones(240))
-
-
-@pytest.mark.parametrize("entry", registry.entries(), ids=lambda entry: entry.name)
-def test_verbose_accepts_bool(entry):
-    estimator = entry.estimator()()
-    if "verbose" in estimator.get_params(deep=False):
-        for value in (True, False, 0, 2):
-            estimator.set_params(verbose=value)._check_parameters()
-        with pytest.raises(ValueError, match=r"verbose of .* must be a bool or an int >= 0"):
-            estimator.set_params(verbose=-1)._check_parameters()

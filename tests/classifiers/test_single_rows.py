@@ -1,15 +1,9 @@
-import copy
-import pickle
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from defrag import LabelTree, _native
 from defrag._validation import _canonical_or_none, check_rows
-from defrag.baselines import Parabel
-from defrag.classifiers import label_tree
 
 
 @pytest.fixture(scope="module")
@@ -23,37 +17,6 @@ def data():
 @pytest.fixture(scope="module", params=[1, 3])
 def model(request, data):
     return LabelTree(request.param, random_state=0).fit(*data)
-
-
-def test_single_row_equals_row_in_batch(model, data, monkeypatch):
-    X, _ = data
-    monkeypatch.setattr(label_tree, "_FEW_ROWS", 0)
-    labels, scores = model.predict_topk(X)
-    monkeypatch.undo()
-    for i in range(50):
-        alone = model.predict_topk(X[[i]])
-        np.testing.assert_array_equal(alone[0][0], labels[i])
-        np.testing.assert_array_equal(alone[1][0], scores[i])
-
-
-def test_index_is_not_pickled(data):
-    model = Parabel(random_state=0).fit(*data)
-    fresh = pickle.dumps(model)
-    before = model.predict_topk(data[0][[0]])
-    assert "index" in vars(model.trees_[0])
-    assert pickle.dumps(model) == fresh
-    for copied in (pickle.loads(fresh), copy.deepcopy(model)):  # noqa: S301 - our own bytes
-        assert "index" not in vars(copied.trees_[0])
-        np.testing.assert_array_equal(copied.predict_topk(data[0][[0]])[1], before[1])
-
-
-def test_concurrent_first_rows_agree(data):
-    model = LabelTree(random_state=0).fit(*data)
-    rows = [data[0][[i]] for i in range(64)]
-    with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(model.predict_topk, rows))
-    for row, (labels, _) in zip(rows, together, strict=True):
-        np.testing.assert_array_equal(labels, model.predict_topk(row)[0])
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])

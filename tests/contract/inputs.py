@@ -1,10 +1,14 @@
 """Checks: the same points in any form, and unusual sizes."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
-from tests.contract.subject import answer_bits, check_answers, small_data
+from defrag._parameters import rules_of
+from tests.contract.subject import answer_bits, answers, check_answers, small_data
 from tests.helpers.bits import bits
 
 
@@ -97,6 +101,11 @@ def every_form_of_training_data_gives_the_same_model(subject, _folder):
     full = Y.tolil()
     full[0, Y.shape[1] - 1] = 1.0
     assert answer_bits(subject.fit(X, lists)) == answer_bits(subject.fit(X, full.tocsr()))
+    if subject.classifies:
+        dense = subject.fit(X, Y.toarray())
+        assert isinstance(dense.predict(X), np.ndarray)
+        assert isinstance(dense.decision_function(X), np.ndarray)
+        assert bits(dense.predict_topk(X)) == bits(subject.fitted().predict_topk(X))
 
 
 def empty_rows_have_finite_answers(subject, _folder):
@@ -141,7 +150,30 @@ def more_labels_are_wanted_than_there_are(subject, _folder):
                 model.predict_topk(X[:5], k=k)
 
 
+def bad_parameters_are_refused_by_name(subject, _folder):
+    X, Y = small_data()
+    model = subject.new()
+    name_of_class, rules = type(model).__name__, rules_of(type(model))
+    cases = [
+        (name, value, f"{name} of {name_of_class} must be {rule.describe()}, got")
+        for name, rule in rules.items()
+        for value in (-7, "no such word", 2.5, float("nan"), object())
+        if not rule.accepts(value)
+    ]
+    assert {name for name, *_ in cases} == {*rules}
+    cases.append(("random_state", -5, "random_state must be in"))
+    parts = model.get_params(deep=False).keys() & {"base", "focus", "imputation"}
+    cases += [(name, 3, f"{name} of {name_of_class} must be a") for name in parts]
+    for name, value, message in cases:
+        model = subject.new(**{name: value})
+        with pytest.raises(ValueError, match="^" + re.escape(message)):
+            model.fit(X, Y)
+        with pytest.raises(NotFittedError, match=name_of_class):
+            answers(model)
+
+
 CHECKS = [
+    bad_parameters_are_refused_by_name,
     every_form_of_points_gives_the_same_answers,
     every_form_of_training_data_gives_the_same_model,
     empty_rows_have_finite_answers,

@@ -13,7 +13,6 @@ from defrag import Agglomerated, Defrag, Fiat, Imputed, Refrag, load_dataset, me
 from defrag.agglomeration import Hybrid
 from defrag.baselines import Parabel
 from defrag.imputation import Companions, MissingRule
-from tests.contract.copies import check_threads
 from tests.data import make_data
 from tests.oracles import imputation as oracles
 from tests.oracles.agglomeration import co_occurrence
@@ -163,11 +162,6 @@ def test_fitted_clusterings_are_used_as_they_are():
         Fiat(agglomeration=Defrag(), prefit=True).fit(X)
 
 
-@pytest.mark.parametrize("model", [Fiat(random_state=0), Imputed(BASE, random_state=0)], ids=str)
-def test_result_is_equal_for_any_threads(model, tmp_path):
-    check_threads(model, *make_data(), tmp_path)
-
-
 def test_base_is_trained_on_unchanged_rows():
     X, Y = make_data()
     model = Imputed(BASE, Fiat(beta=0.5, agglomeration=GROUPS), random_state=0).fit(X, Y)
@@ -208,22 +202,11 @@ def test_precision_on_erased_rows():
 
 
 def test_bad_input_is_refused():
-    X, Y = make_data()
-    for parameters, message in (
-        ({"mode": "mean"}, "mode of Fiat must be one of 'blend', 'cosine', 'paper', got 'mean'"),
-        ({"beta": -1.0}, "beta of Fiat must be .* or 'auto', got -1.0"),
-        ({"companions": 0}, "companions of Fiat must be an int >= 1 or None, got 0"),
-        ({"max_growth": 0}, "max_growth of Fiat must be an int >= 1 or None, got 0"),
-        ({"agglomeration": 3}, "agglomeration of Fiat must be a Defrag, got 3"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            Fiat(**parameters).fit(X)
+    X, _ = make_data()
+    with pytest.raises(ValueError, match="agglomeration of Fiat must be a Defrag, got 3"):
+        Fiat(agglomeration=3).fit(X)
     with pytest.raises(ValueError, match="at least 2 points to learn beta, got n_samples = 1"):
         Fiat().fit(X[[1]])
-    with pytest.raises(ValueError, match="imputation of Imputed must be a Fiat, got 3"):
-        Imputed(BASE, 3).fit(X, Y)
-    with pytest.raises(ValueError, match="base of Imputed must be a Classifier, got 3"):
-        Imputed(3).fit(X, Y)
 
 
 def test_erasure_by_count_and_seed():
