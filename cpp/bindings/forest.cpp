@@ -47,7 +47,7 @@ void bind_training(nb::module_& m, const char* name, Train train) {
             }));
         },
         "X"_a, "Y"_a, "label_weights"_a.noconvert(), "keys"_a.noconvert(), "options"_a,
-        nb::kw_only(), "n_threads"_a, "progress"_a = nb::none());
+        nb::kw_only(), "n_threads"_a = 1, "progress"_a = nb::none());
 }
 
 void bind_craftml_options(nb::module_& m) {

@@ -70,7 +70,7 @@ def take_apart(tree, weights, places, row, rule):
     features = np.flatnonzero(row).astype(np.int32)
     unit = row / max(np.linalg.norm(row), 1e-30)
     entries = features, row[features].astype(np.float32), unit[features].astype(np.float32)
-    return _native.path_parts(tree, weights, np.asarray(places, np.int32), entries,
+    return _native.path_parts(tree, weights, np.asarray(places, np.int32), *entries,
                               **rule | {"loss": Loss[rule["loss"]]})  # fmt: skip
 
 
@@ -144,6 +144,6 @@ def test_mismatched_arrays_are_refused():
     places = np.array([0], dtype=np.int32)
     for row in ((features, values[:1], values), (features, values, values[:1])):
         with pytest.raises(ValueError, match="values and units must have one entry per feature"):
-            _native.path_parts(tree, weights, places, row, **rule)
+            _native.path_parts(tree, weights, places, *row, **rule)
     with pytest.raises(ValueError, match="a label must be in the tree"):
-        _native.path_parts(tree, weights, places + 4, (features, values, values), **rule)
+        _native.path_parts(tree, weights, places + 4, features, values, values, **rule)

@@ -66,6 +66,7 @@ from defrag._core import (
     parse_values,
     rank_candidates,
     rank_votes,
+    reached_leaves,
     row_norms,
     scale_rows,
     search_trees,
@@ -94,7 +95,6 @@ from defrag._native.labels import (
     StoredTreeWeights,
     label_paths,
     path_parts,
-    reached_leaves,
     train_label_tree,
 )
 from defrag._native.rows import (

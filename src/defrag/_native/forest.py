@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defrag import _core
+from defrag._native.rows import named
 from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
 _MAX_NARROW_IDS = 2**16
@@ -91,23 +92,6 @@ class Prototypes:
         return cls(prototype_ptr, slots, values, norms, label_weights)
 
 
-def train_fastxml(
-    X: Csr,
-    Y: Csr,
-    label_weights: Floats,
-    keys: NDArray[np.uint64],
-    options: _core.FastxmlOptions,
-    *,
-    n_threads: int = 1,
-    progress: Progress | None = None,
-) -> Forest:
-    """Return a forest with one FastXML tree per key, trained with label weights."""
-    arrays = _core.train_fastxml(
-        X, Y, label_weights, keys, options, n_threads=n_threads, progress=progress
-    )
-    return _narrowed(Forest(*arrays))
-
-
 def train_craftml(
     X: Csr,
     Y: Csr,
@@ -122,11 +106,12 @@ def train_craftml(
     arrays = _core.train_craftml(
         X, Y, label_weights, keys, options, n_threads=n_threads, progress=progress
     )
-    return _narrowed(Forest(*arrays, FeatureHash(keys, options.n_buckets, options.n_kept)))
+    return _narrowed(*arrays, FeatureHash(keys, options.n_buckets, options.n_kept))
 
 
-def _narrowed(wide: Forest) -> Forest:
+def _narrowed(*fields: Any) -> Forest:
     """Return a forest whose slots and outputs have 16 bits if these suffice."""
+    wide = Forest(*fields)
     n_slots = len(wide.features) if wide.hash is None else wide.hash.n_buckets
     outputs = narrow(wide.outputs, len(wide.labels))
     return replace(wide, slots=narrow(wide.slots, n_slots), outputs=outputs)
@@ -137,3 +122,7 @@ def narrow(ids: NDArray[Any], n_ids: int) -> NDArray[np.uint16] | Ids:
     if n_ids <= _MAX_NARROW_IDS:
         return ids.astype(np.uint16, copy=False)
     return ids.astype(np.int32, copy=False)
+
+
+train_fastxml = named(_core.train_fastxml, _narrowed)
+"""Return a forest with one FastXML tree per key, trained with label weights."""

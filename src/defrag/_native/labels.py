@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from defrag import _core
-from defrag.typing import Csr, Floats, Ids, Offsets, Progress
+from defrag._native.rows import named
+from defrag.typing import Floats, Ids, Offsets
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from defrag._native import Loss
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 # --- Label trees as arrays, and their training; see ``cpp/core/label_tree/train.hpp``.
 
@@ -69,66 +66,14 @@ class StoredTreeWeights:
     bias: Floats
 
 
-def train_label_tree(
-    X: Csr,
-    positives: Csr,
-    tree: LabelTreeArrays,
-    options: _core.SolverOptions,
-    *,
-    negatives: tuple[Offsets, Ids] | None = None,
-    blocks: Offsets | None = None,
-    weights: Floats | None = None,
-    n_threads: int,
-    progress: Progress | None = None,
-) -> LabelTreeWeights:
-    """Train the classifiers of every node; row l of ``positives`` contains the points of label l.
+train_label_tree = named(_core.train_label_tree, LabelTreeWeights)
+"""Train the classifiers of every node; row l of ``positives`` contains the points of label l.
 
-    Rows of X are not normalised. ``negatives`` are further points of the nodes, as returned by
-    :func:`reached_leaves`. With ``blocks``, int64 rows ``(node, first block, last block)``, only
-    these blocks of sixteen outputs are trained, and row i is node i of the result. The loss of
-    row i of X is multiplied by ``weights[i]``, which is positive.
-    """
-    arrays = _core.train_label_tree(
-        X,
-        positives,
-        tree,
-        options,
-        negatives=negatives,
-        blocks=blocks,
-        weights=weights,
-        n_threads=n_threads,
-        progress=progress,
-    )
-    return LabelTreeWeights(*arrays)
-
-
-def reached_leaves(
-    tree: LabelTreeArrays,
-    weights: LabelTreeWeights,
-    X: Csr,
-    *,
-    loss: _core.Loss,
-    beam_size: int,
-    discount: float,
-    power: int,
-    n_threads: int,
-) -> tuple[Offsets, Ids]:
-    """Return the rows that have each leaf in their beam after the last level of the search.
-
-    Leaf ``v`` is reached by ``rows[begin[v]:begin[v + 1]]``, given as ``(begin, rows)``; inner
-    nodes by none. The classifiers of leaves are not used.
-    """
-    found: tuple[Offsets, Ids] = _core.reached_leaves(
-        tree,
-        weights,
-        X,
-        loss=loss,
-        beam_size=beam_size,
-        discount=discount,
-        power=power,
-        n_threads=n_threads,
-    )
-    return found
+Rows of X are not normalised. ``negatives`` are further points of the nodes, as ``reached_leaves``
+returns them. With ``blocks``, int64 rows ``(node, first block, last block)``, only these blocks of
+sixteen outputs are trained, and row i is node i of the result. The loss of row i of X is multiplied
+by ``weights[i]``, which is positive.
+"""
 
 
 # --- The classifiers on the paths to the labels of a tree; see ``cpp/core/label_tree/paths.hpp``.
@@ -148,11 +93,8 @@ class LabelPaths(NamedTuple):
     weights: Floats
 
 
-def label_paths(
-    tree: LabelTreeArrays, weights: LabelTreeWeights | StoredTreeWeights, places: Ids, features: Ids
-) -> LabelPaths:
-    """Return the weights of increasing features on the paths to the labels at ``places``."""
-    return LabelPaths(*_core.label_paths(tree, weights, places, features))
+label_paths = named(_core.label_paths, LabelPaths)
+"""Return the weights of increasing features on the paths to the labels at ``places``."""
 
 
 class PathParts(NamedTuple):
@@ -174,31 +116,9 @@ class PathParts(NamedTuple):
     without: Values
 
 
-def path_parts(
-    tree: LabelTreeArrays,
-    weights: LabelTreeWeights | StoredTreeWeights,
-    places: Ids,
-    row: tuple[Ids, Floats, Floats],
-    *,
-    loss: Loss,
-    discount: float,
-    leaf_discount: float,
-    power: int,
-) -> PathParts:
-    """Return the contributions of the entries of a row to the scores of labels.
+path_parts = named(_core.path_parts, PathParts)
+"""Return the contributions of the entries of a row to the scores of labels.
 
-    - ``places``: positions of the labels in the order of the tree.
-    - ``row``: features in increasing order, their values, and their values in the unit row.
-    - ``loss``, ``discount``, ``leaf_discount``, ``power``: the function from margins to scores.
-    """
-    found = _core.path_parts(
-        tree,
-        weights,
-        places,
-        *row,
-        loss=loss,
-        discount=discount,
-        leaf_discount=leaf_discount,
-        power=power,
-    )
-    return PathParts(*found)
+``places`` are positions of labels in the order of the tree; ``features`` increase, ``values`` are
+theirs, and ``units`` theirs in the unit row.
+"""

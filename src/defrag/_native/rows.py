@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _core
-from defrag.typing import Csr, Floats, Ids, Offsets, Progress
+from defrag.typing import Csr, Floats, Ids, Offsets
 
 if TYPE_CHECKING:
     from defrag._core import KernelRows
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def named(kernel: Callable[P, tuple[Any, ...]], result: Callable[..., R]) -> Callable[P, R]:
+    """Return a kernel whose results have names, those of the fields of a class."""
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return result(*kernel(*args, **kwargs))
+
+    return call
+
 
 # --- Conversion to scipy matrices.
 
@@ -224,28 +238,12 @@ class FlatSolution:
     dual: NDArray[np.float64]
 
 
-def solve_blocks(
-    X: Csr,
-    positives: Csr,
-    options: _core.SolverOptions,
-    *,
-    first_block: int = 0,
-    weights: Floats | None = None,
-    n_threads: int,
-    progress: Progress | None = None,
-) -> FlatSolution:
-    """Train a classifier for each row of ``positives``, the points of a label, in blocks of 16.
+solve_blocks = named(_core.solve_blocks, FlatSolution)
+"""Train a classifier for each row of ``positives``, the points of a label, in blocks of 16.
 
-    The loss of row i of X is multiplied by ``weights[i]``, which is positive.
-
-    The result for a label depends on the labels of its block and on the number of the block;
-    the first block has the number ``first_block``.
-    """
-    arrays = _core.solve_blocks(
-        X, positives, options, first_block=first_block, weights=weights, n_threads=n_threads,
-        progress=progress,
-    )  # fmt: skip
-    return FlatSolution(*arrays)
+The loss of row i of X is multiplied by ``weights[i]``, which is positive. The result for a label
+depends on the labels of its block and on its number; the first block has that of ``first_block``.
+"""
 
 
 @dataclass(frozen=True)
@@ -261,14 +259,5 @@ class ProxmlSolution:
     objective: NDArray[np.float64]
 
 
-def train_proxml(
-    X: Csr,
-    positives: Csr,
-    options: _core.ProxmlOptions,
-    *,
-    n_threads: int = 1,
-    progress: Progress | None = None,
-) -> ProxmlSolution:
-    """Train a classifier for each row of ``positives``, the points of a label."""
-    arrays = _core.train_proxml(X, positives, options, n_threads=n_threads, progress=progress)
-    return ProxmlSolution(*arrays)
+train_proxml = named(_core.train_proxml, ProxmlSolution)
+"""Train a classifier for each row of ``positives``, the points of a label."""

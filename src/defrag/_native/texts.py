@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from defrag import _core
 from defrag._core import StringList, TextCorpus, TextFeatures
+from defrag._native.rows import named
 from defrag.typing import Csr, Floats, Ids, Offsets
 
 # --- Words and features of texts; see ``cpp/core/text/corpus.hpp`` and related headers.
@@ -88,14 +89,11 @@ def text_features(terms: Terms, characters: tuple[int, int]) -> TextFeatures:
     return TextFeatures(words, *terms[1:], least=least, most=most)
 
 
-def split_words(text: str) -> PlacedWords:
-    """Return the words of a text that is in Unicode normalisation form C."""
-    return PlacedWords(*_core.split_words(text))
+split_words = named(_core.split_words, PlacedWords)
+"""Return the words of a text that is in Unicode normalisation form C."""
 
-
-def find_features(features: TextFeatures, words: list[str]) -> Occurrences:
-    """Return all features in a sequence of words."""
-    return Occurrences(*features.find(words))
+find_features = named(TextFeatures.find, Occurrences)
+"""Return all features in a sequence of words."""
 
 
 # --- Parser of text formats; see ``cpp/core/formats/xmc_parser.hpp``.

@@ -758,7 +758,7 @@ class TreesExplainer(Explainer):
                 member.tree,
                 member.weights,
                 places[known],
-                entries,
+                *entries,
                 loss=rule.loss,
                 discount=rule.discount,
                 leaf_discount=rule.leaf_discount,
