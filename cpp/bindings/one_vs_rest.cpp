@@ -52,8 +52,8 @@ void bind_solver(nb::module_& m) {
             return to_python(run(n_threads, progress, solve_blocks, X, positives, options,
                                  first_block, pointer(weights)));
         },
-        "X"_a, "positives"_a, "options"_a, nb::kw_only(), "first_block"_a = 0, "weights"_a = nb::none(),
-        "n_threads"_a, "progress"_a = nb::none());
+        "X"_a, "positives"_a, "options"_a, nb::kw_only(), "first_block"_a = 0,
+        "weights"_a = nb::none(), "n_threads"_a, "progress"_a = nb::none());
 }
 
 void bind_ppd_sparse(nb::module_& m) {
