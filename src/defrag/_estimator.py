@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from scipy import sparse
 
-from defrag import persistence
+from defrag import _native, persistence
 from defrag._parameters import Int, check_value, declare, fitted, param, parameters_of, rules_of
 from defrag._scikit import BaseEstimator, TransformerMixin, check_is_fitted, import_scikit
 from defrag._validation import check_features
@@ -51,6 +51,11 @@ class Estimator(BaseEstimator, ABC):
         super().__init_subclass__(**options)
         if "_parameters" not in vars(cls):  # it is called again when scikit-learn is imported
             declare(cls)
+
+    @property
+    def _threads(self) -> int:
+        """Number of threads of a kernel."""
+        return _native.n_threads(self.n_jobs)
 
     def _fitted_parts(self) -> list[BaseEstimator]:
         """Return the fitted estimators that this one is composed of."""

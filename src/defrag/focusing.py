@@ -244,9 +244,8 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         seed = check_seed(self.random_state)
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
-        threads = _native.n_threads(self.n_jobs)
         points = pilot_points(X)
-        importance = feature_importance(X, Y, points=points, seed=seed, n_threads=threads)
+        importance = feature_importance(X, Y, points=points, seed=seed, n_threads=self._threads)
         self.importance_ = importance
         self.redundancy_ = redundancy(X, seed)
         self.factor_ = self._factors(importance)
@@ -278,7 +277,7 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
             self.importance_,
             self.factor_,
             budget=0.0 if budget is None else float(budget),
-            n_threads=_native.n_threads(self.n_jobs),
+            n_threads=self._threads,
         )
         return rows
 

@@ -439,8 +439,7 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
 
     def _learn(self, X: Csr, Y: LabelsLike) -> Fiat:
         seed = check_seed(self.random_state)
-        threads = _native.n_threads(self.n_jobs)
-        rows = unit_rows(X, threads)
+        rows = unit_rows(X, self._threads)
         groups = self._find_groups(rows, Y, seed)
         rule = None
         if self.mode == "blend" and self.beta == "auto":
@@ -478,26 +477,24 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
 
     def _relate(self, rows: Csr, groups: list[Ids] | None, seed: int) -> Companions | CoOccurrence:
         """Return C, as lists of companions or as blocks."""
-        threads = _native.n_threads(self.n_jobs)
         if groups is None:
             best: int = self.companions  # type: ignore[assignment] # with None there are groups
-            return Companions.of_rows(rows, best, seed=seed, n_threads=threads)
+            return Companions.of_rows(rows, best, seed=seed, n_threads=self._threads)
         scale = {"paper": "raw", "cosine": "cosine", "blend": "slope"}[self.mode]
-        return CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
+        return CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=self._threads)
 
     def _apply(self, X: Csr) -> Csr:
         """Return the imputed points of a validated matrix."""
-        threads = _native.n_threads(self.n_jobs)
-        rows = unit_rows(X, threads)
+        rows = unit_rows(X, self._threads)
         betas = self._betas(rows)
         max_growth = self._check_parameter("max_growth")
         # No row can grow beyond the number of features.
         growth = 0 if max_growth is None else min(max_growth, X.shape[1])
         result = self.co_occurrence_.impute(
-            rows, betas, max_growth=growth, usual_size=self.usual_size_, n_threads=threads
+            rows, betas, max_growth=growth, usual_size=self.usual_size_, n_threads=self._threads
         )
         if not self._check_parameter("row_norm"):
-            lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=threads)
+            lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=self._threads)
             result.data *= np.repeat(lengths, np.diff(result.indptr))
         return result
 

@@ -645,7 +645,7 @@ class Refrag(Wrapping):
 
     def _learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
         """Return the prototypes of the labels and their inverse propensities."""
-        rows = unit_rows(X, _native.n_threads(self.n_jobs))
+        rows = unit_rows(X, self._threads)
         prototypes = self._find_prototypes(rows, Y, seed)
         return packed({"prototypes": prototypes, "bonus": self._find_bonus(Y)})
 
@@ -684,7 +684,7 @@ class Refrag(Wrapping):
     ) -> TradeOff:
         """Return the metrics of settings on points that the base was not trained on."""
         tally = Tally(*factors(*settings))
-        rows = unit_rows(X, _native.n_threads(self.n_jobs))
+        rows = unit_rows(X, self._threads)
         rounds = list(self._rounds(Y, seed))
         for number, (held, rest) in enumerate(rounds):
             # Without the shapes of a previous model, which are for the final one.
@@ -695,7 +695,7 @@ class Refrag(Wrapping):
                 model, prototypes, self._find_bonus(Y[rest]), X[held], 5, exhaustive=False
             )
             weights = np.maximum(inverse_propensity(Y[rest], self.A, self.B), 1.0)
-            tally.add(found, Y[held], weights, _native.n_threads(self.n_jobs))
+            tally.add(found, Y[held], weights, self._threads)
         alpha, gamma, weight = settings
         return TradeOff(alpha, gamma, weight, tally.measures(), tally.errors(), tally.n_rows)
 
@@ -717,12 +717,11 @@ class Refrag(Wrapping):
             done += n_held
 
     def _find_prototypes(self, rows: Csr, Y: Csr, seed: int) -> Csr:
-        threads = _native.n_threads(self.n_jobs)
         by_label = sparse.csr_array(Y.T)
         entries = self.prototype_entries
-        sums = _native.multiply(by_label, rows, max_entries=entries, n_threads=threads)
+        sums = _native.multiply(by_label, rows, max_entries=entries, n_threads=self._threads)
         if self.co_occurrence == "identity":
-            return unit_rows(sums, threads)
+            return unit_rows(sums, self._threads)
         default = Defrag(sample_points=1.0)
         groups = find_groups(
             rows,
@@ -734,8 +733,10 @@ class Refrag(Wrapping):
             owner="Refrag",
         )
         scale = "cosine" if self.co_occurrence == "cosine" else "raw"
-        blocks = CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
-        return blocks.multiply(unit_rows(sums, threads), max_entries=entries, n_threads=threads)
+        blocks = CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=self._threads)
+        return blocks.multiply(
+            unit_rows(sums, self._threads), max_entries=entries, n_threads=self._threads
+        )
 
     def _find_bonus(self, Y: Csr) -> Floats:
         """Return the logarithms of inverse propensities.
@@ -759,20 +760,19 @@ class Refrag(Wrapping):
         compare: bool = True,
     ) -> Candidates:
         """Return the candidates of points; without ``compare``, all cosines are 0."""
-        threads = _native.n_threads(self.n_jobs)
         n = min(max(self._check_parameter("candidates"), k), prototypes.shape[0])
         labels, scores = base._rank(X, n, exhaustive=exhaustive)
         logs = log_scores(scores)
-        rows = unit_rows(X, threads)
+        rows = unit_rows(X, self._threads)
         width = min(self._check_parameter("widen"), prototypes.shape[0])
         if width:
             nearest = _native.multiply(
-                rows, sparse.csr_array(prototypes.T), max_entries=width, n_threads=threads
+                rows, sparse.csr_array(prototypes.T), max_entries=width, n_threads=self._threads
             )
             labels, logs = add_nearest(labels, logs, nearest, width)
         cosines = np.zeros(labels.shape, dtype=np.float32)
         if compare:
-            cosines = _native.candidate_products(rows, labels, prototypes, n_threads=threads)
+            cosines = _native.candidate_products(rows, labels, prototypes, n_threads=self._threads)
         return Candidates(labels, logs, cosines, bonus)
 
     def _training_cost(self, X: Csr, Y: Csr) -> Cost:
@@ -795,8 +795,7 @@ class Refrag(Wrapping):
         if strength == 0.0 and weight == 0.0:
             return self.base_._rank(X, k, exhaustive=exhaustive)
         found = self._candidates(X, k, exhaustive=exhaustive, compare=strength != 0.0)
-        threads = _native.n_threads(self.n_jobs)
-        columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
+        columns = found.best(strengths, weights, k, n_threads=self._threads)[:, 0]
         return ranked_labels(found, columns, strength, weight)
 
     def _factors(self) -> tuple[Floats, Floats]:

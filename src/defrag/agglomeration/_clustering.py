@@ -204,10 +204,9 @@ class FeaturePooling(RowTransformer):
 
     def _find_scale(self, X: Csr) -> Floats:
         """Return factors that give every group the energy of its features on unit rows."""
-        threads = _native.n_threads(self.n_jobs)
-        lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=threads)
+        lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=self._threads)
         _, energy = _native.column_statistics(
-            self._apply(X), row_lengths=lengths, n_threads=threads
+            self._apply(X), row_lengths=lengths, n_threads=self._threads
         )
         kept = self.labels_ >= 0
         wanted = np.bincount(self.labels_[kept], self.energy_[kept], minlength=self.n_clusters_)
@@ -222,7 +221,7 @@ class FeaturePooling(RowTransformer):
             n_groups=self.n_clusters_,
             pooling=Pooling.mean_nonzero if self._pooling() == "mean_nonzero" else Pooling.sum,
             scale=self._factor(),
-            n_threads=_native.n_threads(self.n_jobs),
+            n_threads=self._threads,
         )
 
     def _pooling(self) -> str:
@@ -398,7 +397,7 @@ class VectorClustering(SizedClustering):
             sample_points=self.sample_points,
             volume=volume,
             row_norm=row_norm,
-            n_threads=_native.n_threads(self.n_jobs),
+            n_threads=self._threads,
         )
         if not isinstance(self.representation, str):
             names = getattr(self, "feature_names_in_", None)

@@ -164,7 +164,7 @@ class Agglomerated(Reducing):
     def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
         if len(answers) == 1:
             return answers[0]
-        return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
+        return _native.average_trees(answers, k=k, n_threads=self._threads)
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer that divides contributions of groups among their features."""

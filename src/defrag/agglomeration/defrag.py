@@ -41,7 +41,7 @@ class SingletonClustering(SizedClustering):
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         n_clusters = self._count_groups(X.shape[1])
-        _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+        _, energy = _native.column_statistics(X, n_threads=self._threads)
         single = pick_singletons(energy, n_clusters, self.singletons)
         others = np.setdiff1d(np.arange(X.shape[1], dtype=np.int32), single, assume_unique=True)
         labels = np.full(X.shape[1], -1, dtype=np.int32)
@@ -199,11 +199,10 @@ class Defrag(SingletonClustering, VectorClustering):
         return groups, self.tree_.n_leaves
 
     def _scaled_vectors(self, X: Csr, Y: LabelsLike) -> Csr:
-        threads = _native.n_threads(self.n_jobs)
         Z = self._vectors(
             X, Y, volume=self.volume, popularity=self.popularity, row_norm=self.row_norm
         )
-        return scale_vectors(Z, split=self.split, threshold=self.threshold, n_threads=threads)
+        return scale_vectors(Z, split=self.split, threshold=self.threshold, n_threads=self._threads)
 
     def _cluster(self, Z: Csr, n_clusters: int, seed: int) -> tuple[Ids, BalancedTree]:
         seen = np.diff(Z.indptr) > 0

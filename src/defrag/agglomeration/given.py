@@ -43,5 +43,5 @@ class GivenGroups(FeaturePooling):
         return self
 
     def _learn(self, X: Csr, Y: None) -> None:  # noqa: ARG002 - the groups are known
-        _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+        _, energy = _native.column_statistics(X, n_threads=self._threads)
         self._set_groups(X, self.groups, self.n_clusters, energy, self.scale)

@@ -54,19 +54,18 @@ class Tight(FeatureClustering):
     _state = State(Number("saving_", Float(0.0, 1.0)))
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:  # noqa: ARG002 - of clusterings
-        threads = _native.n_threads(self.n_jobs)
         columns = _native.feature_rows(
             X,
             coordinate=np.arange(X.shape[0], dtype=np.int32),
             n_coords=X.shape[0],
             wanted=np.ones(X.shape[1], dtype=np.bool_),
-            n_threads=threads,
+            n_threads=self._threads,
         )
-        items = _native.scale_rows(columns, n_threads=threads)
-        _, energy = _native.column_statistics(X, n_threads=threads)
+        items = _native.scale_rows(columns, n_threads=self._threads)
+        _, energy = _native.column_statistics(X, n_threads=self._threads)
         order = np.argsort(-energy, kind="stable").astype(np.int32)
         leaders = _native.tight_leaders(
-            items, order, min_cosine=self.min_cosine, seed=seed, n_threads=threads
+            items, order, min_cosine=self.min_cosine, seed=seed, n_threads=self._threads
         )
         kept, labels = np.unique(leaders, return_inverse=True)
         self.n_iter_ = 1

@@ -466,11 +466,9 @@ class NeighbourEnsemble(Divisible):
             alone: Csr = sparse.csr_array(np.zeros((X.shape[1], 1), dtype=np.float32))
             return alone, [np.arange(X.shape[0], dtype=np.int32)]
         router = self._partition(X, Y, n_clusters, seed)
-        threads = _native.n_threads(self.n_jobs)
-        return assign_points(X, router, min_size=self.n_neighbors, n_threads=threads)
+        return assign_points(X, router, min_size=self.n_neighbors, n_threads=self._threads)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always the neighbours
-        threads = _native.n_threads(self.n_jobs)
         n_best, n_learners = int(self._check_parameter("n_neighbors")), len(self.learners_)
         search = self._check_parameter("search")
         own = (
@@ -483,10 +481,10 @@ class NeighbourEnsemble(Divisible):
         scores = np.empty((X.shape[0], k), dtype=np.float32)
         for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
             rows = slice(first, first + _ROWS_AT_A_TIME)
-            unit = unit_rows(X[rows], threads)
+            unit = unit_rows(X[rows], self._threads)
             neighbours = np.hstack(
                 [
-                    one.neighbours(unit, n_best, search=search, n_threads=threads)
+                    one.neighbours(unit, n_best, search=search, n_threads=self._threads)
                     for one in self.learners_
                 ]
             )
@@ -495,7 +493,7 @@ class NeighbourEnsemble(Divisible):
                 np.broadcast_to(weights, neighbours.shape),
                 self.point_labels_,
                 k=k,
-                n_threads=threads,
+                n_threads=self._threads,
             )
         return labels, np.minimum(scores, np.float32(1.0))
 
@@ -534,7 +532,7 @@ class LearnerUnits(Units):
         if self.model.search == "hnsw":
             import_usearch()  # fail now, not after hours of training
         labelled = np.flatnonzero(np.diff(Y.indptr))
-        X, Y = unit_rows(X, _native.n_threads(self.model.n_jobs)), sparse.csr_array(Y)
+        X, Y = unit_rows(X, self.model._threads), sparse.csr_array(Y)
         return (X[labelled], Y[labelled]) if len(labelled) < X.shape[0] else (X, Y)
 
     def divide(
@@ -570,9 +568,8 @@ class LearnerUnits(Units):
                 return LocalMap(features, weights, vectors)
 
             maps: list[list[LocalMap]] = [[] for _ in seeds]
-            threads = _native.n_threads(model.n_jobs)
-            for done, (task, one) in enumerate(zip(tasks, map_in_order(embed, tasks, threads),
-                                                   strict=True)):  # fmt: skip
+            found = map_in_order(embed, tasks, model._threads)
+            for done, (task, one) in enumerate(zip(tasks, found, strict=True)):
                 maps[task[0]].append(one)
                 if progress is not None:
                     progress((done + 1) / len(tasks))

@@ -75,24 +75,25 @@ class AnnexML(NeighbourEnsemble):
 
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:
         """Return linear scorers that predict the cluster of most label neighbours of a point."""
-        threads = _native.n_threads(self.n_jobs)
-        router = centroids(X, n_clusters, seed, n_threads=threads)
+        router = centroids(X, n_clusters, seed, n_threads=self._threads)
         near = label_neighbours(_rare_labels(Y), self.label_neighbors + 1, power=1.0,
-                                n_threads=threads)  # fmt: skip
+                                n_threads=self._threads)  # fmt: skip
         near.data[:] = 1.0
         XT = sparse.csr_array(X.T)
         for _ in range(_PARTITION_ROUNDS):
-            cluster_of = route(X, router, n_threads=threads)
-            counts = _native.sparse_dense(near, _one_hot(cluster_of, n_clusters), n_threads=threads)
+            cluster_of = route(X, router, n_threads=self._threads)
+            counts = _native.sparse_dense(
+                near, _one_hot(cluster_of, n_clusters), n_threads=self._threads
+            )
             wanted = _one_hot(counts.argmax(axis=1), n_clusters)
             scorers = conjugate_gradients(
                 X,
                 XT,
-                _native.sparse_dense(XT, wanted, n_threads=threads),
+                _native.sparse_dense(XT, wanted, n_threads=self._threads),
                 weights=np.ones(n_clusters, dtype=np.float32),
                 ridge=1.0,
                 n_steps=_PARTITION_STEPS,
-                n_threads=threads,
+                n_threads=self._threads,
             )
             router = sparse.csr_array(scorers)
         return router

@@ -221,9 +221,8 @@ class ForestClassifier(Divisible):
         self.forest_ = forest
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        threads = _native.n_threads(self.n_jobs)
-        rows = _native.unit_rows(X, n_threads=threads)
-        return _native.forest_search(self.forest_, rows, k=k, n_threads=threads)
+        rows = _native.unit_rows(X, n_threads=self._threads)
+        return _native.forest_search(self.forest_, rows, k=k, n_threads=self._threads)
 
     def _max_ranked(self) -> int:
         sizes = np.diff(self.forest_.leaf_ptr)
@@ -262,7 +261,7 @@ class ForestUnits(Units):
 
     def prepare(self, X: Csr, Y: Csr) -> ForestData:
         """Return the unit rows of the points with labels, and the weights of the labels."""
-        X = unit_rows(X, _native.n_threads(self.model.n_jobs))
+        X = unit_rows(X, self.model._threads)
         label_weights = self.model._label_weights(Y)
         labelled = np.diff(Y.indptr) > 0
         if not labelled.all():
@@ -285,7 +284,7 @@ class ForestUnits(Units):
                 data.label_weights,
                 np.ascontiguousarray(work.outline.keys[work.first : work.last]),
                 self.model._options(data.X),
-                n_threads=_native.n_threads(self.model.n_jobs),
+                n_threads=self.model._threads,
                 progress=progress,
             )
         return replace(forest, hash=None)
@@ -512,7 +511,7 @@ class PfastreXML(FastXML):
             data.Y,
             labels,
             max_entries=self.prototype_entries,
-            n_threads=_native.n_threads(self.n_jobs),
+            n_threads=self._threads,
         )
         return {"labels": labels, "label_weights": data.label_weights[labels], "means": means}
 
@@ -525,15 +524,14 @@ class PfastreXML(FastXML):
         )
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        threads = _native.n_threads(self.n_jobs)
         return _native.forest_search(
             self.forest_,
-            _native.unit_rows(X, n_threads=threads),
+            _native.unit_rows(X, n_threads=self._threads),
             k=k,
             prototypes=self.prototypes_,
             alpha=self._check_parameter("alpha"),
             gamma=self._check_parameter("gamma"),
-            n_threads=threads,
+            n_threads=self._threads,
         )
 
 

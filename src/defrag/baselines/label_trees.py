@@ -297,23 +297,22 @@ class Bonsai(PublishedTrees):
                 arity=self.arity,
                 max_depth=self.max_depth,
                 seed=seed,
-                n_threads=_native.n_threads(self.n_jobs),
+                n_threads=self._threads,
                 progress=progress,
             )
 
     def _label_vectors(self, data: TreeData, seen: Ids) -> Csr:
-        threads = _native.n_threads(self.n_jobs)
         parts = []
         if "x" in self.label_representation:
             parts.append(super()._label_vectors(data, seen))
         if "y" in self.label_representation:
             Y = data.Y[:, seen]
-            parts.append(co_occurrences(Y, max_entries=self.label_entries, n_threads=threads))
+            parts.append(co_occurrences(Y, max_entries=self.label_entries, n_threads=self._threads))
         if len(parts) == 1:
             return parts[0]
         both = sparse.csr_array(sparse.hstack(parts, format="csr"))
         both.sort_indices()
-        return unit_rows(both, threads)
+        return unit_rows(both, self._threads)
 
 
 def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
@@ -383,7 +382,7 @@ class PLT(PublishedTrees):
             return super()._rank(X, k, exhaustive=exhaustive)
         # An exact search has no beam that could tell the score of a label that it does not list.
         answers = self._answers(X, max(k, self._labels_per_member))
-        return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
+        return _native.average_trees(answers, k=k, n_threads=self._threads)
 
     def _n_explained(self, k: int) -> int:
         if self._check_parameter("search") == "beam":
@@ -402,5 +401,5 @@ class PLT(PublishedTrees):
             loss=self._loss(),
             k=k,
             index=member.index if few else None,
-            n_threads=_native.n_threads(self.n_jobs),
+            n_threads=self._threads,
         )

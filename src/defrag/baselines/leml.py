@@ -110,8 +110,7 @@ class LEML(Classifier):
     )
 
     def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:  # noqa: ARG002 - of label trees
-        threads = _native.n_threads(self.n_jobs)
-        X = unit_rows(X, threads)
+        X = unit_rows(X, self._threads)
         self.labels_ = labels_with_points(Y)
         Y = sparse.csr_array(Y[:, self.labels_]) if len(self.labels_) < Y.shape[1] else Y
         with one_blas_thread(), progress_bar("factorising", enabled=self.verbose > 0) as progress:
@@ -121,16 +120,17 @@ class LEML(Classifier):
     def _factorise(
         self, X: Csr, Y: Csr, seed: int, progress: Progress | None
     ) -> tuple[Floats, Floats]:
-        threads = _native.n_threads(self.n_jobs)
         XT, YT = sparse.csr_array(X.T), sparse.csr_array(Y.T)
         H = self._initial_label_factors(Y, YT, seed)
         W = np.zeros((X.shape[1], H.shape[1]), dtype=np.float32)
         for number in range(self.n_rounds):
             # In the basis of the eigenvectors of H'H, the columns of W are independent problems.
-            values, basis = symmetric_eigenpairs(gram(H, H, n_threads=threads))
-            rotated = multiply(H, basis, n_threads=threads)
+            values, basis = symmetric_eigenpairs(gram(H, H, n_threads=self._threads))
+            rotated = multiply(H, basis, n_threads=self._threads)
             right = _native.sparse_dense(
-                XT, _native.sparse_dense(Y, rotated, n_threads=threads), n_threads=threads
+                XT,
+                _native.sparse_dense(Y, rotated, n_threads=self._threads),
+                n_threads=self._threads,
             )
             W = conjugate_gradients(
                 X,
@@ -139,44 +139,46 @@ class LEML(Classifier):
                 weights=np.maximum(values, 0.0).astype(np.float32),
                 ridge=self.l2,
                 n_steps=self.n_steps,
-                n_threads=threads,
-                start=multiply(W, basis, n_threads=threads) if number else None,
+                n_threads=self._threads,
+                start=multiply(W, basis, n_threads=self._threads) if number else None,
             )
-            A = _native.sparse_dense(X, W, n_threads=threads)
-            system = gram(A, A, n_threads=threads)
+            A = _native.sparse_dense(X, W, n_threads=self._threads)
+            system = gram(A, A, n_threads=self._threads)
             system[np.diag_indices_from(system)] += self.l2
             inverse = np.linalg.inv(system)
-            H = multiply(_native.sparse_dense(YT, A, n_threads=threads), inverse, n_threads=threads)
+            H = multiply(
+                _native.sparse_dense(YT, A, n_threads=self._threads),
+                inverse,
+                n_threads=self._threads,
+            )
             if progress is not None:
                 progress((number + 1) / self.n_rounds)
         return W, H
 
     def _initial_label_factors(self, Y: Csr, YT: Csr, seed: int) -> Floats:
         """Return the leading right singular vectors of Y, times the square roots of the values."""
-        threads = _native.n_threads(self.n_jobs)
         rank = min(self.n_components, *Y.shape)
         H: Floats = np.random.default_rng(seed).standard_normal((Y.shape[1], rank), np.float32)
         for _ in range(_START_ROUNDS):
-            points = _native.sparse_dense(Y, H, n_threads=threads)
+            points = _native.sparse_dense(Y, H, n_threads=self._threads)
             H = _native.sparse_dense(
-                YT, orthonormal_basis(points, n_threads=threads), n_threads=threads
+                YT, orthonormal_basis(points, n_threads=self._threads), n_threads=self._threads
             )
-        energy, basis = symmetric_eigenpairs(gram(H, H, n_threads=threads))
+        energy, basis = symmetric_eigenpairs(gram(H, H, n_threads=self._threads))
         # Columns of norm s become columns of norm sqrt(s), where s^2 are the eigenvalues of H'H.
         scale = np.power(np.maximum(energy, 1e-12), -0.25)
-        return multiply(H, basis * scale, n_threads=threads)
+        return multiply(H, basis * scale, n_threads=self._threads)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        threads = _native.n_threads(self.n_jobs)
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         scores = np.zeros((X.shape[0], k), dtype=np.float32)
         n_best = min(k, len(self.labels_))
         for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
             rows = slice(first, first + _ROWS_AT_A_TIME)
-            unit = _native.unit_rows(X[rows], n_threads=threads)
-            embedded = _native.sparse_dense(unit, self.feature_factors_, n_threads=threads)
+            unit = _native.unit_rows(X[rows], n_threads=self._threads)
+            embedded = _native.sparse_dense(unit, self.feature_factors_, n_threads=self._threads)
             found, products = _native.nearest_rows(
-                embedded, self.label_factors_, n_best=n_best, n_threads=threads
+                embedded, self.label_factors_, n_best=n_best, n_threads=self._threads
             )
             ids = np.where(found >= 0, self.labels_[found], -1)
             bent = np.where(found >= 0, bend(products), np.float32(0.0))

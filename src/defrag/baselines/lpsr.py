@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from defrag import _native
 from defrag._parameters import VERBOSE, Choice, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.baselines._neighbours import assign_points, route
@@ -116,16 +115,15 @@ class LPSR(Wrapping):
         if data is None:
             raise ValueError("the clusters of LPSR are learnt from the points, got none")
         X, Y = data
-        threads = _native.n_threads(self.n_jobs)
         n_ranked = min(_N_RANKED if self.assignment == "optimised" else 1, Y.shape[1])
         ranked, _ = self.base_._rank(X, n_ranked, exhaustive=False)
-        unit = unit_rows(X, threads)
+        unit = unit_rows(X, self._threads)
         correct = np.flatnonzero(_is_label(ranked[:, 0], Y))
         n_clusters = max(1, round(X.shape[0] / self.cluster_size))
         fitted = unit[correct] if len(correct) >= n_clusters else unit
-        router = centroids(fitted, n_clusters, seed, n_threads=threads)
+        router = centroids(fitted, n_clusters, seed, n_threads=self._threads)
         self.router_, members = assign_points(
-            unit, router, min_size=_MIN_CLUSTER_POINTS, n_threads=threads
+            unit, router, min_size=_MIN_CLUSTER_POINTS, n_threads=self._threads
         )
         chosen = []
         with progress_bar("assigning labels", enabled=self.verbose > 0) as progress:
@@ -160,10 +158,9 @@ class LPSR(Wrapping):
         return self.rankers_[c]
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        threads = _native.n_threads(self.n_jobs)
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         scores = np.zeros((X.shape[0], k), dtype=np.float32)
-        cluster_of = route(unit_rows(X, threads), self.router_, n_threads=threads)
+        cluster_of = route(unit_rows(X, self._threads), self.router_, n_threads=self._threads)
         clusters = np.unique(cluster_of)
         if len(clusters) == 1:
             return self._ranker(int(cluster_of[0]))._rank(X, k, exhaustive=exhaustive)

@@ -70,9 +70,8 @@ class PPDSparse(OneVsRest):
             threshold=self.weight_threshold,
             seed=seed,
         )
-        threads = _native.n_threads(self.n_jobs)
         weights = _native.train_ppd_sparse(
-            X, positives, options, first=first, n_threads=threads, progress=progress
+            X, positives, options, first=first, n_threads=self._threads, progress=progress
         )
         return sparse.csr_array(weights.T)
 
@@ -132,11 +131,10 @@ class ProXML(OneVsRest):
     def _solve(
         self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None
     ) -> Csr:
-        threads = _native.n_threads(self.n_jobs)
         if self.solution == "minimum":
             exact = ProxmlOptions(cost=self.C, l1=self.l1, tolerance=self.tol)
             solution = _native.train_proxml(
-                X, positives, exact, n_threads=threads, progress=progress
+                X, positives, exact, n_threads=self._threads, progress=progress
             )
             return sparse.csr_array(solution.weights.T)
         options = PpdSparseOptions(
@@ -149,6 +147,6 @@ class ProXML(OneVsRest):
             seed=seed,
         )
         weights = _native.train_ppd_sparse(
-            X, positives, options, first=first, n_threads=threads, progress=progress
+            X, positives, options, first=first, n_threads=self._threads, progress=progress
         )
         return sparse.csr_array(weights.T)

@@ -99,7 +99,7 @@ class SLEEC(NeighbourEnsemble):
     _seconds_per_step = 1.1e-8
 
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:  # noqa: ARG002 - by features only
-        return centroids(X, n_clusters, seed, n_threads=_native.n_threads(self.n_jobs))
+        return centroids(X, n_clusters, seed, n_threads=self._threads)
 
     def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
         wanted = label_neighbours(Y, self.label_neighbors, power=0.5, n_threads=1)

@@ -194,7 +194,7 @@ class TreeClassifier(Divisible):
             data.X,
             sparse.csr_array((positives.data, positives.indices, indptr), shape=shape),
             max_entries=self.label_entries,
-            n_threads=_native.n_threads(self.n_jobs),
+            n_threads=self._threads,
         )
 
     @abstractmethod
@@ -229,7 +229,7 @@ class TreeClassifier(Divisible):
         return True
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        rows = _native.unit_rows(X, n_threads=_native.n_threads(self.n_jobs))
+        rows = _native.unit_rows(X, n_threads=self._threads)
         few = X.shape[0] <= _FEW_ROWS
         options = self._search_options(exhaustive=exhaustive)
         if len(self.trees_) == 1:
@@ -253,12 +253,12 @@ class TreeClassifier(Divisible):
             "discount": self._discount,
             "leaf_discount": self._leaf_discount(),
             "power": self._power,
-            "n_threads": _native.n_threads(self.n_jobs),
+            "n_threads": self._threads,
         }
 
     def _answers(self, X: Csr, k: int) -> list[tuple[Ids, Floats]]:
         """Return the best k labels of each row in each tree."""
-        rows = _native.unit_rows(X, n_threads=_native.n_threads(self.n_jobs))
+        rows = _native.unit_rows(X, n_threads=self._threads)
         k, few = min(k, self.n_labels_), X.shape[0] <= _FEW_ROWS
         options = self._search_options(exhaustive=False)
         return [self._search(one, rows, k, few=few, **options) for one in self.trees_]
@@ -469,7 +469,7 @@ class TreeUnits(Units):
 
     def prepare(self, X: Csr, Y: Csr) -> TreeData:
         """Return unit rows and the points of each label."""
-        X = unit_rows(X, _native.n_threads(self.model.n_jobs))
+        X = unit_rows(X, self.model._threads)
         return TreeData(X, Y, sparse.csr_array(Y.T))  # one transposition for all trees
 
     def divide(self, data: TreeData, seed: int, shapes: Shapes | None = None) -> Division:
@@ -553,7 +553,7 @@ class TreeUnits(Units):
                 negatives=negatives,
                 blocks=blocks,
                 weights=data.weights,
-                n_threads=_native.n_threads(model.n_jobs),
+                n_threads=model._threads,
                 progress=progress,
             )
 
@@ -577,7 +577,7 @@ class TreeUnits(Units):
             beam_size=leaves_per_point(data.Y),
             discount=model._discount,
             power=model._power,
-            n_threads=_native.n_threads(model.n_jobs),
+            n_threads=model._threads,
         )
 
     def _blocks(

@@ -147,9 +147,8 @@ class OneVsRest(Divisible):
         return Cost(n_steps * self._seconds_per_step, n_weights * _BYTES_PER_WEIGHT)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        threads = _native.n_threads(self.n_jobs)
-        rows = _native.unit_rows(X, n_threads=threads)
-        return _native.flat_search(self.weights_, rows, k=k, n_threads=threads)
+        rows = _native.unit_rows(X, n_threads=self._threads)
+        return _native.flat_search(self.weights_, rows, k=k, n_threads=self._threads)
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
         return flat_explainer(self.weights_, labels)
@@ -187,7 +186,7 @@ class LabelUnits(Units):
         positives = sparse.csr_array(Y.T)
         if len(labels) < Y.shape[1]:
             positives = positives[labels]
-        rows = unit_rows(X, _native.n_threads(self.model.n_jobs))
+        rows = unit_rows(X, self.model._threads)
         return OneVsRestData(rows, labels, positives)
 
     def divide(
@@ -338,7 +337,7 @@ class DiSMEC(OneVsRest):
             options,
             first_block=first // LANES,
             weights=weights,
-            n_threads=_native.n_threads(self.n_jobs),
+            n_threads=self._threads,
             progress=progress,
         )
         bias = sparse.csr_array(solution.bias[None, :])

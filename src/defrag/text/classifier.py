@@ -366,8 +366,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             base: Classifier = clone(blank)._fit_canonical(some[0], some[1], None, some[2])
             return base._rank(held, min(N_RANKED, some[1].shape[1]), exhaustive=False)
 
-        threads = _native.n_threads(self.n_jobs)
-        learnt = learn_naming(names, texts, points, rank, self._rows, n_threads=threads)
+        learnt = learn_naming(names, texts, points, rank, self._rows, n_threads=self._threads)
         self.naming_, points = learnt
         return points
 
@@ -387,8 +386,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             given = check_text_labels(validation[1], len(labels))
             truth = self._labels_.in_columns(given, self._answer_form())
             return learn_answers(labels, scores, truth, n_points_of(points[1]), **aims)
-        threads = _native.n_threads(self.n_jobs)
-        return answers_without(blank, texts, points, self._labels_, n_threads=threads, **aims)
+        return answers_without(blank, texts, points, self._labels_, n_threads=self._threads, **aims)
 
     def _set_labels(
         self,
@@ -621,10 +619,9 @@ class TextClassifier(ClassifierMixin, Estimator):
         found = self._labels_
         if found.ranker is None or found.evidence is None:
             return labels, scores
-        threads = _native.n_threads(self.n_jobs)
         k = min(k, len(self.classes_))
         return rank_with(found.ranker, found.evidence, texts, labels, scores, k=k,
-                         n_threads=threads)  # fmt: skip
+                         n_threads=self._threads)  # fmt: skip
 
     def _usable(self, allow: Sequence[str] | None, deny: Sequence[str]) -> NDArray[np.bool_] | None:
         """Return which labels may be returned, None for all."""

@@ -407,15 +407,14 @@ class TextVectorizer(TransformerMixin, Estimator):
             )
         if self.characters is not None and self.ngrams != 1:
             raise ValueError(f"ngrams must be 1 with characters, got {self.ngrams!r}")
-        threads = _native.n_threads(self.n_jobs)
-        corpus = self._read(texts, threads)
+        corpus = self._read(texts, self._threads)
         terms = _native.choose_terms(
             corpus,
             pairs=self.ngrams == 2,
             characters=Lengths.bounds(self.characters),
             min_df=int(self.min_df),
             max_features=None if self.max_features is None else int(self.max_features),
-            n_threads=threads,
+            n_threads=self._threads,
         )
         if not len(terms.idf):
             what = "word" if self.characters is None else "n-gram"
@@ -427,7 +426,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         if shape is not None:
             terms = follow_terms(shape._terms(), terms)
         features = _native.text_features(terms, Lengths.bounds(self.characters))
-        found = features.weigh_corpus(corpus, n_threads=threads)
+        found = features.weigh_corpus(corpus, n_threads=self._threads)
         del corpus  # before Python's strings are made, so that not all is in memory at a time
         self.words_ = list(terms.words)
         self.word_feature_ = terms.word_feature
@@ -491,11 +490,10 @@ class TextVectorizer(TransformerMixin, Estimator):
         return self._with_lines(self._weigh_whole(texts), texts)
 
     def _weigh_whole(self, texts: list[str]) -> Csr | KernelRows:
-        threads = _native.n_threads(self.n_jobs)
         if self.stemmer is None:
-            return self.features_.weigh(texts, n_threads=threads)
-        corpus = self._read(texts, threads)
-        return self.features_.weigh_corpus(corpus, n_threads=threads)
+            return self.features_.weigh(texts, n_threads=self._threads)
+        corpus = self._read(texts, self._threads)
+        return self.features_.weigh_corpus(corpus, n_threads=self._threads)
 
     def _with_lines(self, rows: Csr | KernelRows, texts: list[str]) -> Csr | KernelRows:
         """Return rows with the features of the first lines of their texts behind their own."""
@@ -506,8 +504,9 @@ class TextVectorizer(TransformerMixin, Estimator):
             block = _native.as_matrix(self._weigh_whole(nth_lines(texts, n)))
             block.data *= np.float32(weight)
             blocks.append(block)
-        threads = _native.n_threads(self.n_jobs)
-        return _native.unit_rows(_native.join_columns(blocks, n_threads=threads), n_threads=threads)
+        return _native.unit_rows(
+            _native.join_columns(blocks, n_threads=self._threads), n_threads=self._threads
+        )
 
     @on_snapshot
     def spans(self, text: str) -> TextSpans:

@@ -91,7 +91,7 @@ class Rival(SizedClustering):
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         n_clusters = self._count_groups(X.shape[1])
-        _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+        _, energy = _native.column_statistics(X, n_threads=self._threads)
         found = self._find(X, Y, n_clusters, seed)
         self.n_iter_ = found.n_rounds
         self._set_groups(X, found.groups, n_clusters, energy, self.scale)
@@ -103,9 +103,8 @@ class Rival(SizedClustering):
                 f"Negative values in data passed to {type(self).__name__}, which requires "
                 f"values >= 0, got {float(X.data.min()):g}"
             )
-        threads = _native.n_threads(self.n_jobs)
         vectors = FeatureVectors(
-            X, sample_points=1.0, volume="l1", row_norm=None, n_threads=threads
+            X, sample_points=1.0, volume="l1", row_norm=None, n_threads=self._threads
         )
         return vectors.joint(self._labels(Y, X.shape[0]))
 
@@ -123,8 +122,9 @@ class VectorRival(VectorClustering, Rival):
 
     def _unit_vectors(self, X: Csr, Y: LabelsLike) -> tuple[Ids, Csr]:
         """Return the features with non-zero vectors, and their unit vectors."""
-        threads = _native.n_threads(self.n_jobs)
-        Z = scale_vectors(self._vectors(X, Y), split="kmeans", threshold=0.0, n_threads=threads)
+        Z = scale_vectors(
+            self._vectors(X, Y), split="kmeans", threshold=0.0, n_threads=self._threads
+        )
         seen = np.flatnonzero(np.diff(Z.indptr) > 0).astype(np.int32)
         return seen, Z if len(seen) == Z.shape[0] else Z[seen]
 

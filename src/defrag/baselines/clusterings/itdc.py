@@ -124,14 +124,13 @@ class ITDC(Rival):
     _state = State(Number("objective_", Float(0.0)))
 
     def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
-        threads = _native.n_threads(self.n_jobs)
         joint = self._joint(X, Y)
         if self.start == "label":
-            labels = start_by_label(joint, n_clusters, seed, threads)
+            labels = start_by_label(joint, n_clusters, seed, self._threads)
         else:
             labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
-            return self._descend(joint, labels, n_clusters, threads, progress)
+            return self._descend(joint, labels, n_clusters, self._threads, progress)
 
     def _descend(
         self, joint: Csr, labels: Ids, n_clusters: int, threads: int, progress: Any

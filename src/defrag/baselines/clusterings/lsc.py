@@ -75,7 +75,6 @@ class LSC(VectorRival):
         n_bytes = 32.0 * X.shape[1] * n_clusters + 24.0 * n_landmarks**2
         what = f"{X.shape[1]} features, {n_clusters} groups and {n_landmarks} landmarks"
         check_memory(self, self.max_memory_gb, n_bytes, what)
-        threads = _native.n_threads(self.n_jobs)
         seen, items = self._unit_vectors(X, Y)
         labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         if not len(seen):
@@ -87,9 +86,9 @@ class LSC(VectorRival):
                 n_sampled=len(seen),
                 max_rounds=_LANDMARK_ROUNDS,
                 seed=seed,
-                n_threads=threads,
+                n_threads=self._threads,
             )
-            near = landmark_weights(items, cluster, self.n_neighbors, threads)
+            near = landmark_weights(items, cluster, self.n_neighbors, self._threads)
             found = self._cluster_rows(spectral_rows(near, n_clusters), n_clusters, seed)
         labels[seen] = np.where(found.cluster >= 0, found.cluster, labels[seen])
         return FoundGroups(labels, found.n_rounds)
@@ -105,7 +104,7 @@ class LSC(VectorRival):
                 max_rounds=self.max_iter,
                 seed=seed,
                 item=1 + run,
-                n_threads=_native.n_threads(self.n_jobs),
+                n_threads=self._threads,
             )
             for run in range(self.n_init)
         ]

@@ -225,7 +225,6 @@ class SCBC(VectorRival):
     _state = State(Number("objective_", Float()))
 
     def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
-        threads = _native.n_threads(self.n_jobs)
         seen, items = self._unit_vectors(X, Y)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
             cluster = start_clusters(
@@ -234,14 +233,14 @@ class SCBC(VectorRival):
                 n_sampled=self.sample_per_cluster * n_clusters,
                 max_rounds=self.kmeans_iter,
                 seed=seed,
-                n_threads=threads,
+                n_threads=self._threads,
                 progress=progress,
             )
-        first = directions(items, cluster, n_clusters, threads)
+        first = directions(items, cluster, n_clusters, self._threads)
         labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         min_size = int(self.balance * len(seen) / n_clusters)
-        places = populate(items, first, min_size, labels[seen], threads)
-        labels[seen], rounds = self._refine(items, places, n_clusters, min_size, threads)
+        places = populate(items, first, min_size, labels[seen], self._threads)
+        labels[seen], rounds = self._refine(items, places, n_clusters, min_size, self._threads)
         return FoundGroups(labels, max(1, rounds))
 
     def _refine(

@@ -93,7 +93,7 @@ class TopFeatures(Rival):
         if self.by == "information":
             weight = feature_information(self._joint(X, Y))
         else:
-            _, weight = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+            _, weight = _native.column_statistics(X, n_threads=self._threads)
         groups = np.full(X.shape[1], -1, dtype=np.int32)
         groups[largest_ids(weight, n_clusters)] = np.arange(n_clusters, dtype=np.int32)
         return FoundGroups(groups)
