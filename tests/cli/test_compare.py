@@ -53,20 +53,6 @@ def test_compare_warns_of_failed_method_and_continues(folder):
     assert folder.joinpath("kept").is_dir()
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("compare train.txt train.txt --classifier nothing", "no classifier is called 'nothing'"),
-        ("compare train.txt train.txt --classifier no.such:Thing", "No module named 'no'"),
-        ("compare train.txt train.txt --agglomerate ,", "expected words separated by commas"),
-        ("compare train.txt train.txt --report train.txt", "--report is the same file as TRAIN"),
-        ("compare train.txt train.txt --rerank nothing", "co_occurrence of Refrag must be"),
-    ],
-)
-def test_compare_refuses_wrong_words(folder, line, message):
-    check_refusal(folder, line, message)
-
-
 def test_compare_checks_data_before_training(folder):
     for line, message in (
         ("compare X.txt train.txt --records kept", "X.txt: has no labels"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.helpers.cli_running import check_refusal, run_well
+from tests.helpers.cli_running import run_well
 
 
 @pytest.fixture(autouse=True)
@@ -44,14 +44,3 @@ def test_demo_marks_right_and_wrong_labels(folder):
     html = (folder / "page.html").read_text(encoding="utf-8")
     assert '<span class="right">✓ ' in html
     assert '<span class="wrong">✗ ' in html
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("demo --report nowhere/demo.html", "nowhere/demo.html: there is no folder"),
-        ("demo --report .", "is a folder"),
-    ],
-)
-def test_unwritable_report_is_refused_before_training(folder, line, message):
-    check_refusal(folder, line, message)

@@ -9,30 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from defrag import LabelTree, TextClassifier, load
+from defrag import LabelTree, load
 from defrag.cli import suggest_plainly
 from tests.helpers.cli_model_data import fill_folder, points
-from tests.helpers.cli_running import check_refusal, refusals, run_well
+from tests.helpers.cli_running import run_well
 
-TEXTS = [
-    ("sparse matrix library", ["algebra"]),
-    ("dense matrix products", ["algebra"]),
-    ("a library for quick sorting", ["sorting"]),
-    ("merge sorting of large files", ["sorting", "files"]),
-    ("copy large files", ["files"]),
-]
 TEXT = "sorting a \N{HEAVY BLACK HEART} matrix of large files"
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    fill_folder(tmp_path, monkeypatch)
-    lines = [json.dumps({"text": text, "labels": labels}) for text, labels in TEXTS]
-    (tmp_path / "docs.jsonl").write_text("\n".join(lines) + "\n")
-    model = TextClassifier(LabelTree(), random_state=0)
-    model.fit([text for text, _ in TEXTS], [labels for _, labels in TEXTS])
-    model.save(tmp_path / "texts.safetensors")
-    return tmp_path
+    return fill_folder(tmp_path, monkeypatch)
 
 
 def test_explain_explains_text():
@@ -104,47 +91,6 @@ def test_explain_finds_classes_by_words(folder):
     LabelTree(random_state=0).fit(X, np.arange(40) % 4 + 10).save(folder / "classes.safetensors")
     found = run_well("explain", "classes.safetensors", "train.txt", "--label", "12", "--json")
     assert json.loads(found)["label"] == 12
-
-
-REFUSED = {
-    "explain model.safetensors": [
-        ("--text a", "model.safetensors: was trained on matrices: give DATA instead of --text"),
-        (
-            "docs.jsonl",
-            r"docs.jsonl: are texts \(jsonl\), but model.safetensors was trained on matrices",
-        ),
-        ("train.txt --text-column b", "--text-column changes nothing without texts"),
-        ("narrow.txt", "3 features, but .* trained on 24"),
-        ("train.txt --row 40", "--row must be below 40, got 40"),
-        ("train.txt --label 99", "below 8, got 99"),
-    ],
-    "explain texts.safetensors": [
-        ("docs.jsonl --text a", "DATA or --text, not both"),
-        ("train.npz", "train.npz: texts.safetensors was trained on texts: give --from"),
-        ("--text a --text-column b", "--text-column changes nothing without DATA"),
-        ("docs.jsonl --row 9", "below 5, got 9"),
-        ("--text files --label x", "label of the model.*'x'"),
-        ("--text unheard", "the text has no known word"),
-    ],
-    "suggest": [
-        (
-            "model.safetensors a",
-            "model.safetensors: was trained on matrices, which have no texts: use 'defrag predict'",
-        ),
-        ("texts.safetensors a --threshold 2", "'--threshold'"),
-    ],
-    "": [
-        ("explain model.safetensors", "give DATA with --row, --text or --label"),
-        ("explain m.safetensors x --label a --top-k 2", "--label or --top-k"),
-        ("explain nothing --text a", "nothing: No such file"),
-        ("explain groups.safetensors --label 1", "is a Defrag, not a classifier"),
-    ],
-}
-
-
-@pytest.mark.parametrize(("line", "expected"), refusals(REFUSED))
-def test_explain_and_suggest_refuse_in_one_line(folder, line, expected):
-    check_refusal(folder, line, expected)
 
 
 def rows_of(said):

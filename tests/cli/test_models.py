@@ -9,110 +9,12 @@ from scipy import sparse
 from defrag import load, metrics
 from defrag.io import read_predictions, write_predictions, write_svmlight
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
-from tests.helpers.cli_running import check_refusal, refusals, run, run_well
+from tests.helpers.cli_running import run, run_well
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     return fill_folder(tmp_path, monkeypatch)
-
-
-# What is refused: the command line, and what the one line on stderr must say.
-REFUSED = {
-    "train train.txt out": [
-        ("--classifier forest", "'--classifier'.*label-tree"),
-        ("--agglomerate y", "'--agglomerate'.*'hybrid'"),
-        ("--weights int2", "'--weights'.*'int8'"),
-        ("--classifier parabel --arity 4", "--arity is not a parameter of --classifier parabel"),
-        ("--max-passes 4", "--max-passes is not a parameter of --classifier label-tree"),
-        (
-            "--agglomerate none --max-cluster-size 4",
-            "--max-cluster-size changes nothing with --agglomerate none",
-        ),
-        ("--no-focus --budget 4", "--budget changes nothing without --focus"),
-        ("--budget=-1", "budget of Focus must be"),
-        (
-            "--agglomerate hybrid --split ndcg",
-            "--split cannot be combined with --agglomerate hybrid",
-        ),
-        ("--agglomerate n --split ndcg", "--split cannot be combined with --agglomerate n"),
-        ("--n-trees 0", "n_trees of LabelTree must be an int >= 1"),
-        ("--agglomerate x --max-cluster-size 0", "max_cluster_size of"),
-        ("--seed=-1", r"random_state must be in \[0, 2\*\*63\)"),
-        ("--label-names words.txt", "words.txt: 24 names, but the data have 8 labels"),
-        ("--vocabulary labels.txt", "labels.txt: 8 words, but the data have 24 features"),
-    ],
-    "train train.txt": [
-        (".", "Is a directory"),
-        ("train.txt", "MODEL is the same file as DATA"),
-        ("labels.txt --label-names labels.txt", "MODEL is the same file as --label-names"),
-        ("- --json", "--json and an output of -"),
-    ],
-    "predict model.safetensors X.txt": [
-        ("--output X.txt", "--output is the same file as DATA"),
-        ("--output ./model.safetensors", "--output is the same file as MODEL"),
-        ("--top-k 0 --output out", "'--top-k'"),
-    ],
-    "predict model.safetensors": [
-        ("none --output out", "none: No such file"),
-        (
-            "narrow.txt --output out",
-            "narrow.txt: 3 features, but model.safetensors was trained on 24",
-        ),
-        ("bad.txt --output out", "bad.txt:3: feature index 99"),
-        ("short.txt --output out", "short.txt: the header declares 3 points, the file has 1"),
-        ("train.svm --output out", "give --zero-based or --one-based"),
-    ],
-    "evaluate train.txt predictions.txt": [
-        ("--A 0.5", "--A changes nothing without --train"),
-        ("--train-labels Y.txt", "--train-labels changes nothing without --train"),
-        ("--top-k 1,x", "--top-k must be positive numbers"),
-        ("--top-k 0", "--top-k must be positive numbers"),
-        ("--train train.txt --A=-1", "A must be a finite number >= 0"),
-    ],
-    "evaluate train.txt": [
-        ("few.txt", "few.txt: 1 points, but train.txt"),
-        ("wide.txt", "wide.txt: 9 labels, but train.txt"),
-        (
-            "top.txt --top-k 5,4",
-            "top.txt: no point has more than 3 predictions: --top-k must be at most that, got 4",
-        ),
-        ("words.txt", "words.txt:1: "),
-    ],
-    "": [
-        ("train nothing out --C=-1", "C of LabelTree must"),
-        ("train train.txt", "Missing argument 'MODEL'"),
-        ("train X.txt out", "X.txt: has no labels: give --labels"),
-        ("train nothing.txt out", "nothing.txt: No such file"),
-        ("train bad.txt out", "bad.txt:3: feature index 99"),
-        ("train nothing.txt none/out", "none/out: No such file"),
-        ("train nothing.txt out.xz", "out.xz: a model file is memory-mapped"),
-        ("train short.txt out --strict", "header declares 3 points"),
-        ("predict nothing X.txt --output out", "nothing: No such file"),
-        (
-            "predict groups.safetensors X.txt --output out",
-            "groups.safetensors: is a Defrag, not a classifier",
-        ),
-        ("predict cut.safetensors X.txt --output out", "cut.safetensors: "),
-        ("predict text.safetensors X.txt --output out", "text.safetensors: "),
-        ("predict train.txt X.txt --output out", "train.txt: "),
-        (
-            "predict nameless.safetensors X.txt --names --output out",
-            "nameless.safetensors: has no label names",
-        ),
-        ("evaluate X.txt predictions.txt", "X.txt: has no labels to"),
-        ("evaluate - -", "only one of DATA, PREDICTIONS and --train"),
-        ("info cut.safetensors", "cut.safetensors: "),
-        ("info cut.bin", "cut.bin: "),
-        ("info text.safetensors", "text.safetensors: "),
-        ("info none.safetensors", "No such file"),
-    ],
-}
-
-
-@pytest.mark.parametrize(("line", "expected"), refusals(REFUSED))
-def test_refusal_is_one_line_and_writes_no_file(folder, line, expected):
-    check_refusal(folder, line, expected)
 
 
 PREDICTED = [

@@ -62,22 +62,3 @@ def test_joined_parts_of_texts_equal_file_of_train(folder):
     run_well("join", "a.plan", "joined")
     assert (folder / "joined").read_bytes() == (folder / "whole").read_bytes()
     check_refusal(folder, "train-part a.plan train.txt --force", "the plan was made from texts")
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("train-part a.plan train.txt --part 9", "a.plan: --part must be below 2, got 9"),
-        ("train-part a.plan narrow.txt", "the data are not those of the plan"),
-        ("train-part train.txt train.txt", "train.txt: "),
-        ("train-part model.safetensors train.txt", "model.safetensors: is not a plan"),
-        ("join a.plan a.plan", "MODEL is the same file as PLAN"),
-        ("join model.safetensors joined", "model.safetensors: is not a plan"),
-        ("train train.txt x.plan --parts 2 --label-names labels.txt", "--label-names"),
-        ("train train.txt x.plan --parts 0", "--parts"),
-        ("train train.txt x.plan --parts 2 --ray local", "--ray changes nothing with --parts"),
-    ],
-)
-def test_wrong_parts_are_refused_in_one_line(folder, line, message):
-    run_well("train", "train.txt", "a.plan", *FLAGS, "--parts", "2")
-    check_refusal(folder, line, message)

@@ -8,43 +8,13 @@ import pytest
 from defrag import Focused, LabelTree, Refrag, TextClassifier, load
 from defrag.baselines import Parabel
 from defrag.io import read_data, read_texts
-from tests.helpers.cli_running import check_refusal, run, run_well
-
-SUBJECTS = {
-    "algebra": "matrix vector product sparse dense",
-    "sorting": "quick merge sort order stable",
-    "files": "copy move large disk folder",
-    "http://a.org/x:1": "uri colon name label thing",
-}
-
-
-def documents(n_texts=24):
-    """Return texts of one or two subjects, by turns."""
-    subjects = list(SUBJECTS)
-    found = []
-    for number in range(n_texts):
-        labels = [subjects[number % 4], subjects[(number + number // 4 % 2) % 4]]
-        words = " ".join(SUBJECTS[label] for label in labels).split()
-        text = " ".join(np.random.default_rng(number).permutation(words)[:7])
-        found.append({"text": text, "labels": sorted(set(labels))})
-    return found
-
-
-def write_lines(path, items):
-    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+from tests.helpers.cli_running import run, run_well
+from tests.helpers.cli_text_data import TABLE, documents, fill_folder, write_lines
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    items = documents()
-    write_lines(tmp_path / "docs.jsonl", items)
-    write_lines(tmp_path / "docs", items)
-    write_lines(tmp_path / "bare.jsonl", [{"text": "quick sort"}, {"text": "unheard of"}])
-    write_lines(tmp_path / "none.jsonl", [{"text": "sort", "labels": []}])
-    (tmp_path / "bad.jsonl").write_text('{"text": "a", "labels": []}\n{"text": 3}\n')
-    (tmp_path / "train.txt").write_text("2 3 2\n0 1:1\n1 2:1\n")
-    return tmp_path
+    return fill_folder(tmp_path, monkeypatch)
 
 
 def fitted(base=None, **settings):
@@ -157,7 +127,6 @@ def test_evaluate_warns_if_no_predicted_name_is_label(folder):
 
 def test_evaluate_compares_names_and_json_with_matrix(folder):
     (folder / "names.txt").write_text("un\ndeux\n")
-    (folder / "twice.txt").write_text("un\nun\n")
     (folder / "p.names").write_text("un:0.9\tdeux:0.1\ndeux:0.8\n")
     (folder / "p.json").write_text('{"labels": [0, 1], "scores": [0.9, 0.1]}\n'
                                    '{"labels": [1], "scores": [0.8]}\n')  # fmt: skip
@@ -169,37 +138,6 @@ def test_evaluate_compares_names_and_json_with_matrix(folder):
     ]
     assert found[0] == found[1] == found[2]
     assert found[0]["P@1"] == 100
-    (folder / "p.other").write_text("un:0.9\ntrois:0.8\n")
-    for command, message in (
-        ("train.txt p.names", "p.names: has label names, but train.txt is a matrix: give --label-"),
-        ("train.txt p.other --label-names names.txt", "p.other:2: label 'trois' is not known"),
-        ("train.txt p.names --label-names twice.txt", "must differ from each other"),
-        ("docs.jsonl p.ids", "p.ids: has label ids, but docs.jsonl has names"),
-        ("docs.jsonl p.names", "p.names: 2 points, but docs.jsonl has 24"),
-        ("docs.jsonl p.names --train train.txt", "train.txt: is a matrix, but docs.jsonl has lab"),
-        ("train.txt p.ids --train docs.jsonl", "docs.jsonl: has label names, but train.txt is"),
-        ("bare.jsonl p.names", "bare.jsonl:1: has no labels: no 'labels'"),
-    ):
-        check_refusal(folder, f"evaluate {command} --top-k 1", message)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("un:0.5\nun\n", "p:2: expected name:score, got un"),
-        ("un:0.5\nun:x\n", "p:2: expected name:score, got un:x"),
-        ("un:nan\n", "p:1: a score is not finite"),
-        ("un:0.5\tun:0.4\n", "p:1: a label is repeated in the line"),
-        ('{"labels": ["un"], "scores": [1]}\n{"labels": [1], "scores": [1]}\n', "p:2: ids and n"),
-        ('{"labels": ["un"], "scores": []}\n', "p:1: expected 'labels' and as many 'scores'"),
-        ('{"labels": [true], "scores": [1]}\n', "p:1: expected 'labels'"),
-        ('{"labels": ["un"], "scores": [1]}\n[]\n', "p:2: expected 'labels'"),
-        ('{"labels": ["un"], "scores": [1]}\n{\n', "p:2: invalid JSON"),
-    ],
-)
-def test_broken_predictions_are_refused(folder, content, message):
-    (folder / "p").write_text(content)
-    check_refusal(folder, "evaluate docs.jsonl p --top-k 1", message)
 
 
 def test_convert_writes_matrix_and_names(folder):
@@ -257,30 +195,6 @@ def test_info_describes_texts():
     assert "predicts 4 labels from texts" in run_well("info", "m.safetensors")
 
 
-def write_forms(folder):
-    """Write the documents in other formats, which give the same model."""
-    items = documents()
-    rows = [f"{number},{item['text']},{';'.join(item['labels'])}" for number, item in
-            enumerate(items)]  # fmt: skip
-    (folder / "docs.csv").write_text("\n".join(["id,body,tags", *rows]))
-    lines = [f"{item['text']}\t{' '.join(f'<{one}>' for one in item['labels'])}" for item in items]
-    (folder / "docs.tsv").write_text("\n".join(lines))
-    (folder / "X.txt").write_text("".join(f"{item['text']}\n" for item in items))
-    (folder / "Y.txt").write_text("".join(f"{' '.join(item['labels'])}\n" for item in items))
-    (folder / "annif").mkdir()
-    for number, item in enumerate(items):
-        (folder / "annif" / f"{number:02}.txt").write_text(item["text"])
-        (folder / "annif" / f"{number:02}.key").write_text("\n".join(item["labels"]))
-    names = sorted(SUBJECTS)
-    (folder / "names.txt").write_text("".join(f"{name}\n" for name in names))
-    lines = [f"{','.join(str(names.index(one)) for one in item['labels'])}\t{item['text']}"
-             for item in items]  # fmt: skip
-    (folder / "pecos.tsv").write_text("\n".join(lines))
-
-
-TABLE = "--text-column body --labels-column tags --label-separator ;"
-
-
 @pytest.mark.parametrize(
     ("source", "text_flags"),
     [
@@ -292,7 +206,6 @@ TABLE = "--text-column body --labels-column tags --label-separator ;"
     ],
 )
 def test_commands_read_other_formats(folder, source, text_flags):
-    write_forms(folder)
     file, *flags = source.split()
     run_well("train", "docs.jsonl", "m.safetensors")
     run_well("train", file, "same.safetensors", *flags)
@@ -318,14 +231,9 @@ def test_fields_are_lines_with_weights(folder):
     texts = [f"{one['title']}\n{one['text']}" for one in items]
     best = [line.rsplit(":", 1)[0] for line in (folder / "p.txt").read_text().splitlines()]
     assert best == model.predict_topk(texts, 1)[0][:, 0].tolist()
-    check_refusal(folder, "train docs.jsonl m --lines 0.5,x", "weights, such as 0.6 or 0.6,0.3")
-    check_refusal(
-        folder, "train docs.jsonl m --text-field title --text-field nil", "no 'nil' among"
-    )
 
 
 def test_predict_and_explain_ignore_labels_of_texts(folder):
-    write_forms(folder)
     run_well("train", "docs.jsonl", "m.safetensors")
     run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.txt")
     for name, header, end in (("odd.csv", "text,labels", ",a b;c"), ("bare.csv", "text", "")):
@@ -334,103 +242,15 @@ def test_predict_and_explain_ignore_labels_of_texts(folder):
         run_well("predict", "m.safetensors", name, "--output", "same.txt")
         assert (folder / "same.txt").read_text() == (folder / "p.txt").read_text()
         run_well("explain", "m.safetensors", name, "--row", "1")
-    check_refusal(folder, "evaluate odd.csv p.txt", "odd.csv:2: labels 'a b;c' may be several")
 
 
-def test_characters_replace_words_and_help_lists_flags(folder):
+def test_characters_replace_words_and_help_lists_flags():
     run_well("train", "docs.jsonl", "m.safetensors", "--characters", "3-4")
     vectorizer = load("m.safetensors").vectorizer_
     assert (tuple(vectorizer.characters), vectorizer.ngrams) == ((3, 4), 1)
-    check_refusal(folder, "train docs.jsonl m --characters 3-", "3-5, got '3-'")
-    check_refusal(folder, "train docs.jsonl m --characters 5-3", "characters of TextVectorizer mu")
     assert "--text-column" in run_well("train", "--from", "csv", "--help")
     assert "--characters" in run_well("train", "--from", "csv", "--help")
     assert "--labels-column" not in run_well("train", "--help")
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("train X.txt m --from lines", "X.txt: has no labels"),
-        ("train docs.csv m", "docs.csv:1: no 'text', or 'title' and 'content'"),
-        (
-            f"train docs.csv m {TABLE[:-20]}",
-            "docs.csv:6: labels '.*;.*' may be several: give --lab",
-        ),
-        ("train docs.jsonl m --labels Y.txt", "--labels changes nothing with texts in the format"),
-        ("train docs.csv m --label-names n", "--label-names changes nothing with texts in the f"),
-        ("train train.txt m --text-column x", "--text-column changes nothing without texts"),
-        ("evaluate train.txt p --labels-column x", "--labels-column changes nothing without texts"),
-        ("train ft m", "ft: looks like texts.* --from fasttext"),
-        ("train ft m --from fasttext --text-column x", "--text-column changes nothing with texts"),
-        ("train ft m --from fasttext --label-separator ,", "--label-separator changes nothing wi"),
-        ("train pecos.txt m", "pecos.txt: looks like texts: .* --from pecos; a matrix begins with"),
-        ("train table.data m", "table.data: looks like texts: .* --from csv;"),
-        ("predict matrix.safetensors ft", "ft: looks like texts.* --from fasttext"),
-        ("train X.txt m", "X.txt:1: the header must be the numbers .* got '.*': texts need --from"),
-        ("train X.txt m", "--from FORMAT, one of jsonl, csv, tsv, annif, fasttext, pecos, lib"),
-        (
-            "train nolabel.csv m",
-            "nolabel.csv:1: has no labels: .* among id, text, topics: give --labels-",
-        ),
-        (
-            "train pair m",
-            "pair: is a directory: give the file pair/X.txt and --labels pair/Y.txt, wi",
-        ),
-        ("info empty", "empty: is a directory, not a file; a folder of texts has x.txt with x.tsv"),
-        ("train X.txt m --from lines", "X.txt: has no labels: give --labels"),
-    ],
-)
-def test_wrong_formats_are_refused(folder, line, message):
-    write_forms(folder)
-    run_well("train", "train.txt", "matrix.safetensors")
-    (folder / "pecos.txt").write_text((folder / "pecos.tsv").read_text())
-    (folder / "table.data").write_text("text,labels\nx,y\n")
-    (folder / "nolabel.csv").write_text("id,text,topics\n1,x,y\n")
-    (folder / "empty").mkdir()
-    (folder / "pair").mkdir()
-    for name in ("X.txt", "Y.txt"):
-        (folder / "pair" / name).write_text((folder / name).read_text())
-    (folder / "ft").write_text("__label__a text\n")
-    (folder / "p").write_text("2 2\n0:1\n1:1\n")
-    check_refusal(folder, line, message)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("train bad.jsonl m", "bad.jsonl:2: 'text' must be a string, got 3"),
-        ("train bare.jsonl m", "bare.jsonl:1: has no labels"),
-        ("train none.jsonl m --min-df 1", "Y must have at least one label"),
-        ("train docs m", "docs: looks like texts: .* with --from jsonl"),
-        ("train docs.jsonl m --from xmc", "docs.jsonl: looks like texts"),
-        ("predict m docs.jsonl --parquet", "--parquet requires --ray"),
-        ("train docs.jsonl m --vocabulary w", "--vocabulary changes nothing on texts"),
-        ("train docs.jsonl m --min-df 0", "min_df of TextVectorizer must be"),
-        ("train docs.jsonl m --preset paper", "preset"),
-        ("train train.txt m --ngrams 2", "--ngrams changes nothing without texts"),
-        ("train absent.jsonl m", "absent.jsonl: No such file"),
-        ("convert train.txt t.npz --min-df 2", "--min-df changes nothing without texts"),
-        ("convert train.txt t.npz --like m", "--like changes nothing without texts"),
-        ("convert docs.jsonl t.npz --n-labels 3", "--n-labels changes nothing on texts"),
-        ("convert bare.jsonl t.npz --min-df 1 --label-names-out l", "the input has no labels"),
-        ("cluster docs.jsonl groups.txt", "docs.jsonl: looks like texts"),
-    ],
-)
-def test_wrong_flags_of_texts_are_refused(folder, line, message):
-    check_refusal(folder, line, message)
-
-
-def test_model_refuses_data_of_other_kind(folder):
-    run_well("train", "docs.jsonl", "texts.safetensors")
-    run_well("train", "train.txt", "matrix.safetensors")
-    for line, message in (
-        ("predict texts.safetensors train.txt", "train.txt: texts.safetensors was trained on te"),
-        ("predict matrix.safetensors docs.jsonl", "docs.jsonl: are texts .jsonl., but matrix.safe"),
-        ("convert docs.jsonl t.txt --like matrix.safetensors", "is a Focused, not a model of"),
-        ("convert docs.jsonl t.txt --like texts.safetensors --ngrams 1", "--ngrams changes nothi"),
-    ):
-        check_refusal(folder, line, message)
 
 
 def test_shape_of_older_model_is_kept(folder):
@@ -444,13 +264,6 @@ def test_shape_of_older_model_is_kept(folder):
     run_well("train", "train.txt", "a.safetensors")
     run_well("train", "train.txt", "b.safetensors", "--shape-of", "a.safetensors")
     assert (folder / "a.safetensors").read_bytes() == (folder / "b.safetensors").read_bytes()
-    for line, message in (
-        ("train docs.jsonl m --shape-of a.safetensors", "shape must be a fitted TextClassifier or"),
-        ("train docs.jsonl m --shape-of absent", "absent: No such file"),
-        ("train train.txt m --parts 2 --shape-of a.safetensors", "--shape-of changes nothing with"),
-        ("train docs.jsonl old.safetensors --shape-of old.safetensors", "is the same file as --sh"),
-    ):
-        check_refusal(folder, line, message)
 
 
 def test_answers_are_chosen_on_other_texts(folder):
@@ -469,10 +282,3 @@ def test_answers_are_chosen_on_other_texts(folder):
     assert [one["label"] for one in said["labels"]] == model.predict([text])[0]
     run_well("train", "docs.jsonl", "n", "--answers", "none")
     assert load("n").answers is None
-    for line, message in (
-        ("train docs.jsonl n --answers best", "answers of TextClassifier must be micro-f1"),
-        ("train docs.jsonl n --validation train.txt", "--validation must be a file of texts"),
-        ("train train.txt n --validation dev.jsonl", "--validation"),
-        ("train train.txt n --answers none", "--answers"),
-    ):
-        check_refusal(folder, line, message)

@@ -258,21 +258,3 @@ def test_train_nests_imputation_and_reranking():
     chosen = load("out")
     assert (chosen.target, chosen.max_loss) == ("PSP@1", 5)
     assert chosen.trade_off_.n_rows == 40
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        ("--gamma 3", "--gamma changes nothing without --rerank"),
-        ("--beta 1 --rerank block", "--beta changes nothing without --impute"),
-        ("--n-clusterings 2", "--n-clusterings changes nothing without --rerank or --impute"),
-        ("--rerank block --gamma x", "must be a number or auto, got 'x'"),
-        ("--rerank block --gamma=-1", "gamma of Refrag must be .* or 'auto', got -1.0"),
-        ("--impute mean", "'--impute'.*'paper'"),
-    ],
-)
-@pytest.mark.usefixtures("folder")
-def test_wrong_flags_of_reranking_and_imputation_are_refused(flags, message):
-    result = run("train", "train.txt", "out", *flags.split())
-    assert result.exit_code == 2
-    assert re.search(message, result.stderr)

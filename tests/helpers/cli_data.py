@@ -47,11 +47,19 @@ def _write_files(folder):
         f"3\n{N_FEATURES} {' '.join(map(str, range(N_FEATURES)))} \n0 \n0 \n"
     )
     (folder / "a folder").mkdir()
+    (folder / "broken_Y.txt").write_text("1 2\n0:1\n")
+    (folder / "wide.txt").write_text("1 2 2000000000\n0 1:1\n")
+    (folder / "small.txt").write_text("1 2 1\n0 1:1\n")
+    (folder / "zero.svm").write_text("0 0:1\n")
+    (folder / "damaged.npz").write_bytes((folder / "train.npz").read_bytes()[:-40])
+    (folder / "damaged.gz").write_bytes((folder / "train.txt.gz").read_bytes()[:-12])
 
 
 def fill_folder(tmp_path, monkeypatch):
     """Return a folder, made the current one, with the same points in every form."""
     copy_filled(_write_files, tmp_path)
+    (tmp_path / "link.txt").symlink_to("train.txt")
+    (tmp_path / "twin.txt").hardlink_to(tmp_path / "train.txt")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,13 +1,23 @@
 """Forty points, and models of them, for the verbs about models."""
 
+import json
+
 import numpy as np
 from scipy import sparse
 
-from defrag import Defrag, LabelTree
+from defrag import Defrag, LabelTree, TextClassifier
 from defrag.io import write_npz, write_predictions, write_svmlight, write_xmc
 from tests.helpers.cli_data import copy_filled
+from tests.helpers.cli_running import run_well
 
 N_POINTS, N_FEATURES, N_LABELS = 40, 24, 8
+TEXTS = [
+    ("sparse matrix library", ["algebra"]),
+    ("dense matrix products", ["algebra"]),
+    ("a library for quick sorting", ["sorting"]),
+    ("merge sorting of large files", ["sorting", "files"]),
+    ("copy large files", ["files"]),
+]
 
 
 def points(n_points=N_POINTS, seed=7):
@@ -47,6 +57,12 @@ def _write_files(folder):
     write_predictions(folder / "top.txt", model.decision_function(X, k=3))
     (folder / "few.txt").write_text("1 8\n0:1\n")
     (folder / "wide.txt").write_text(f"{N_POINTS} 9\n" + "0:1\n" * N_POINTS)
+    lines = [json.dumps({"text": text, "labels": labels}) for text, labels in TEXTS]
+    (folder / "docs.jsonl").write_text("\n".join(lines) + "\n")
+    model = TextClassifier(LabelTree(), random_state=0).fit(*map(list, zip(*TEXTS, strict=True)))
+    model.save(folder / "texts.safetensors")
+    run_well("train", str(folder / "train.txt"), str(folder / "a.plan"), "--parts", "2",
+             "--n-trees", "2", "--seed", "3", "--max-leaf-size", "2")  # fmt: skip
 
 
 def fill_folder(tmp_path, monkeypatch):
