@@ -87,14 +87,18 @@ $(VENV)/.installed: $(VENV)/.build $(SOURCES)
 	$(PIP) --force-reinstall --no-deps build/dev/dist/*.whl
 	@touch $@
 
+$(VENV)/.data: $(VENV)/.build data/pyproject.toml
+	$(PIP) --no-build-isolation --no-deps ./data
+	@touch $@
+
 # Other compilers may warn about more, which is no reason to refuse a demonstration.
-$(VENV)/.demo: $(VENV)/.build $(SOURCES)
+$(VENV)/.demo: $(VENV)/.data $(SOURCES)
 	$(MAKE) --no-print-directory $(VENV)/.installed || \
 	  $(MAKE) --no-print-directory WERROR=OFF $(VENV)/.installed
 	$(PIP) "$$(ls build/dev/dist/*.whl)[report]"
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.installed $(VENV)/.dev
+$(VENV)/.test: $(VENV)/.installed $(VENV)/.data $(VENV)/.dev
 	@touch $@
 
 bench: $(VENV)/.test ## run the benchmarks that the README cites
@@ -118,6 +122,7 @@ tidy: $(VENV)/.installed ## run clang-tidy on the core
 
 wheel: $(VENV)/.test ## build a wheel in dist/ and test it in an environment without a compiler
 	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m build --wheel --outdir dist data
 	$(BIN)/python tools/check_wheel.py dist/*.whl
 
 oldest: $(VENV)/.build ## run the tests with the oldest dependencies that pyproject.toml allows
@@ -127,6 +132,7 @@ oldest: $(VENV)/.build ## run the tests with the oldest dependencies that pyproj
 	$(VENV)-oldest/bin/python -m pip install --quiet --group test -r build/oldest.txt
 	PATH="$(BIN):$$PATH" $(VENV)-oldest/bin/python -m pip install --quiet --no-build-isolation \
 	  --no-deps --force-reinstall -C build-dir=build/oldest .
+	PATH="$(BIN):$$PATH" $(VENV)-oldest/bin/python -m pip install --quiet --no-build-isolation ./data
 	$(VENV)-oldest/bin/python -m pytest -n $(WORKERS) --pyargs defrag tests docs README.md
 
 # Sanitizers. `setarch -R`: ThreadSanitizer of gcc fails with some random memory layouts.

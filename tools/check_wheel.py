@@ -2,7 +2,7 @@
 
 Usage: python tools/check_wheel.py dist/*.whl
 
-Of the given wheels, uses the one that this Python can install.
+Of the given wheels, uses the one that this Python can install, and that of the data set.
 """
 
 import os
@@ -18,15 +18,22 @@ from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 
 COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "clang++")
-NEEDED = ("defrag/py.typed", "defrag/_core.pyi", "defrag/io/data/debian.xz")
+NEEDED = ("defrag/py.typed", "defrag/_core.pyi")
 LICENCES = ("LICENSE", "nanobind/LICENSE.txt", "robin_map/LICENSE.txt")
+DOCUMENTS = """\
+{"text": "quick sort of lists", "labels": ["sorting"]}
+{"text": "merge sort of long lists", "labels": ["sorting"]}
+{"text": "hash map of keys", "labels": ["maps"]}
+{"text": "tree map of keys and values", "labels": ["maps"]}
+"""
 UNWANTED = (".cpp", ".hpp", ".pyc")
 
 
 def installable(paths: list[Path]) -> Path:
-    """Return the only wheel that this Python can install."""
+    """Return the only wheel of the library that this Python can install."""
     tags = set(sys_tags())
-    fitting = [path for path in paths if tags & parse_wheel_filename(path.name)[3]]
+    named = [(path, parse_wheel_filename(path.name)) for path in paths]
+    fitting = [path for path, (name, *_, fits) in named if name == "defrag" and tags & fits]
     if len(fitting) != 1:
         sys.exit(f"{len(fitting)} of {len(paths)} wheels fit this Python, 1 expected: {paths}")
     return fitting[0]
@@ -47,7 +54,8 @@ def check_contents(path: Path) -> None:
 
 def main() -> None:
     """Check one wheel."""
-    path = installable([Path(name).resolve() for name in sys.argv[1:]])
+    paths = [Path(name).resolve() for name in sys.argv[1:]]
+    path, data = installable(paths), [str(one) for one in paths if "defrag_data" in one.name]
     check_contents(path)
     with tempfile.TemporaryDirectory() as folder:
         venv.create(Path(folder, "venv"), with_pip=True)
@@ -63,10 +71,15 @@ def main() -> None:
             program = str(bin_folder / command[0])
             subprocess.run([program, *command[1:]], check=True, cwd=folder, env=environment)
 
-        run("python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(path))
+        install = ("python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:")
+        run(*install, str(path))
         run("python", "-m", "pip", "check")
         run("python", "-W", "error", "-c", "import defrag; print(defrag.__file__)")
         run("defrag", "--version")
+        Path(folder, "docs.jsonl").write_text(DOCUMENTS, encoding="utf-8")
+        run("defrag", "train", "docs.jsonl", "model.safetensors")
+        run("defrag", "suggest", "model.safetensors", "a sort of lists", "--why")
+        run(*install, *data)
         run("defrag", "demo")
 
 

@@ -1,6 +1,7 @@
 import dataclasses
 import hashlib
 import lzma
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -200,6 +201,12 @@ def test_eurlex_is_read_from_folder(data_folder, monkeypatch):
     assert data.train.X.shape == (15539, 5000)
     assert data.test.Y.shape == (3809, 3993)
     assert data.label_names is None
+
+
+def test_missing_package_of_the_data_set_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "defrag_data", None)
+    with pytest.raises(ImportError, match=r"needs its package: pip install 'defrag\[data\]'"):
+        load_dataset("debian")
 
 
 @pytest.mark.parametrize(

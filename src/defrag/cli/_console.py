@@ -165,7 +165,8 @@ class ErrorGroup(TyperGroup):
 
 
 def _describe(error: Exception) -> _Outcome:
-    code = BAD_INPUT if isinstance(error, _USER_ERRORS) else UNEXPECTED
+    extra_is_missing = type(error) is ImportError
+    code = BAD_INPUT if extra_is_missing or isinstance(error, _USER_ERRORS) else UNEXPECTED
     if isinstance(error, OSError) and error.strerror:
         name = error.filename
         text = error.strerror if name is None else f"{os.fsdecode(name)}: {error.strerror}"

@@ -1,6 +1,6 @@
-"""Data sets by name: the bundled one, and others in a folder.
+"""Data sets by name: the one in the package ``defrag_data``, and others in a folder.
 
-The bundled file is a sequence of xz streams, which any xz program reads as one. It contains
+The file of ``defrag_data`` is a sequence of xz streams, which any xz program reads as one. It has
 one line of JSON with the names and sizes of the sections, then the sections: names separated
 by line feeds, and arrays of little-endian 16-bit integers. A matrix is three arrays: the
 number of entries of each row, their columns in increasing order and, for counts, their
@@ -25,8 +25,6 @@ from defrag.exceptions import FormatError
 from defrag.io.corpora import LabelledTexts
 from defrag.io.xmc import read_xmc
 from defrag.typing import Csr
-
-_BUNDLED = Path(__file__).parent / "data" / "debian.xz"
 
 
 class Repository(NamedTuple):
@@ -170,10 +168,11 @@ def load_dataset(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        ``"debian"`` is bundled. The others are read from the folder of that name in the folder
-        named by the environment variable ``DEFRAG_DATA``: ``"debian-deps"``, ``"tibkat-core"``,
-        ``"yso-finna-en"``, and the data sets of the paper, from ``"eurlex-4k"`` to
-        ``"amazon-3m"``, with the files of the Extreme Classification Repository.
+        ``"debian"`` is in a package of its own, ``defrag[data]``. The others are read from the
+        folder of that name in the folder named by the environment variable ``DEFRAG_DATA``:
+        ``"debian-deps"``, ``"tibkat-core"``, ``"yso-finna-en"``, and the data sets of the paper,
+        from ``"eurlex-4k"`` to ``"amazon-3m"``, with the files of the Extreme Classification
+        Repository.
 
     Returns
     -------
@@ -250,7 +249,13 @@ def read_bundle(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
 
 
 def _load_debian() -> Dataset:
-    header, sections = read_bundle(_BUNDLED)
+    try:
+        from defrag_data import DEBIAN  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ImportError(
+            "data set 'debian' needs its package: pip install 'defrag[data]'"
+        ) from error
+    header, sections = read_bundle(DEBIAN)
     n_features, n_labels = int(header["n_features"]), int(header["n_labels"])
     counts = {
         part: _matrix(sections, f"{part}.words", n_features, np.int32) for part in ("train", "test")
@@ -281,7 +286,7 @@ def _matrix(sections: dict[str, bytes], prefix: str, n_columns: int, dtype: type
     stored = sections.get(prefix + ".counts")
     data = np.ones(len(indices), dtype) if stored is None else np.frombuffer(stored, dtype="<u2")
     if len(indices) != indptr[-1] or len(data) != indptr[-1] or indices.max() >= n_columns:
-        raise FormatError(os.fspath(_BUNDLED), f"the arrays of {prefix} do not fit together")
+        raise FormatError("debian.xz", f"the arrays of {prefix} do not fit together")
     result = sparse.csr_array(
         (data.astype(dtype), indices, indptr), shape=(len(lengths), n_columns)
     )
