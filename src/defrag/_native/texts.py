@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from scipy import sparse
+
 from defrag import _core
 from defrag._core import StringList, TextCorpus, TextFeatures
 from defrag._native.rows import named
@@ -136,7 +138,7 @@ class TextParser:
 
 def format_rows(
     X: Csr,
-    Y: Csr,
+    Y: Csr | None = None,
     *,
     layout: str,
     first_feature: int = 0,
@@ -144,6 +146,7 @@ def format_rows(
     block_entries: int = 1 << 19,
 ) -> Iterator[bytes]:
     """Yield rows as text, a few megabytes at a time."""
+    Y = sparse.csr_array((X.shape[0], 0), dtype=X.dtype) if Y is None else Y
     n_rows = (X if layout != "labels" else Y).shape[0]
     n_entries = X.nnz + Y.nnz
     step = max(1, min(block_entries, n_rows * block_entries // max(1, n_entries)))

@@ -119,8 +119,8 @@ def parse_data(
     allow_truncated: bool = False,
 ) -> tuple[Csr, Csr | None]:
     """Read from an open stream; see ``read_data``."""
-    n_features = check_limit("n_features", n_features)
-    n_labels = check_limit("n_labels", n_labels)
+    check_limit("n_features", n_features)
+    check_limit("n_labels", n_labels)
     form = data_form(stream)
     if form == "npz":
         X, Y = parse_npz(stream, n_features=n_features, n_labels=n_labels)

@@ -23,7 +23,7 @@ from defrag._validation import refuse_broken
 from defrag.exceptions import FormatError
 from defrag.io.documents import numbered_lines, shown
 from defrag.io.files import InputStream, PathLike, ReadLimits, atomic_writer, open_input
-from defrag.io.xmc import check_limit, parse_text
+from defrag.io.xmc import parse_text
 from defrag.typing import Csr, Floats, Ids, MatrixLike
 
 
@@ -78,13 +78,8 @@ def parse_predictions(
     allow_truncated: bool = False,
 ) -> Csr:
     """Read from an open stream; see ``read_predictions``."""
-    return parse_text(
-        stream,
-        "scores",
-        strict=strict,
-        allow_truncated=allow_truncated,
-        n_labels=check_limit("n_labels", n_labels),
-    ).pairs
+    checks = {"strict": strict, "allow_truncated": allow_truncated}
+    return parse_text(stream, "scores", n_labels=n_labels, **checks).pairs
 
 
 def write_predictions(path: PathLike, scores: MatrixLike) -> None:
@@ -116,10 +111,9 @@ def write_predictions(path: PathLike, scores: MatrixLike) -> None:
     ranked = sparse.csr_array(
         (scores.data[order], scores.indices[order], scores.indptr), shape=scores.shape
     )
-    no_labels = sparse.csr_array((scores.shape[0], 0), dtype=np.float32)
     with atomic_writer(path) as file:
         file.write(b"%d %d\n" % scores.shape)
-        file.writelines(_native.format_rows(ranked, no_labels, layout="features"))
+        file.writelines(_native.format_rows(ranked, layout="features"))
 
 
 def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes]:
@@ -131,8 +125,7 @@ def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes
     indptr = np.append(0, np.cumsum(found.sum(axis=1)))
     shape = (len(labels), n_labels)
     ranked = sparse.csr_array((scores[found], labels[found], indptr), shape=shape)
-    no_labels = sparse.csr_array(np.zeros((len(labels), 0), dtype=np.float32))
-    yield from _native.format_rows(ranked, no_labels, layout="features")
+    yield from _native.format_rows(ranked, layout="features")
 
 
 def json_lines(rows: list[list[Any]], scores: Floats) -> Iterator[str]:

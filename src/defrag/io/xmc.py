@@ -11,8 +11,6 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from scipy import sparse
-
 from defrag import _native
 from defrag._native import ParsedText
 from defrag._validation import check_labels, check_matrix
@@ -60,8 +58,10 @@ def read_xmc(
     strict : bool, default=False
         Whether warnings (a number of points that differs from the header, repeated features
         or labels in a line) are errors.
-    allow_truncated, limits
-        As in `read_xmc`.
+    allow_truncated : bool, default=False
+        Whether fewer points than the header declares are a warning instead of an error.
+    limits : ReadLimits, optional
+        Limits on the expansion of compressed files and on columns without entries.
 
     Returns
     -------
@@ -89,39 +89,15 @@ def read_xmc(
     array([[1., 0., 0., 1.],
            [0., 0., 0., 0.]], dtype=float32)
     """
+    how: dict[str, Any] = {"zero_based": zero_based, "strict": strict}
+    how |= {"allow_truncated": allow_truncated, "limits": limits}
+    of_features: dict[str, Any] = {"n_features": n_features, "drop_non_finite": drop_non_finite}
     if labels_path is not None:
-        X = read_features(
-            path,
-            n_features=n_features,
-            zero_based=zero_based,
-            drop_non_finite=drop_non_finite,
-            strict=strict,
-            allow_truncated=allow_truncated,
-            limits=limits,
-        )
-        Y = read_labels(
-            labels_path,
-            n_labels=n_labels,
-            zero_based=zero_based,
-            strict=strict,
-            allow_truncated=allow_truncated,
-            limits=limits,
-        )
+        X = read_features(path, **of_features, **how)
+        Y = read_labels(labels_path, n_labels=n_labels, **how)
         check_rows(display_name(labels_path), X, Y)
         return X, Y
-    first = 0 if zero_based else 1
-    with open_input(path, limits) as stream:
-        parsed = parse_text(
-            stream,
-            "combined",
-            strict=strict,
-            allow_truncated=allow_truncated,
-            n_features=check_limit("n_features", n_features),
-            n_labels=check_limit("n_labels", n_labels),
-            first_feature=first,
-            first_label=first,
-            drop_non_finite=drop_non_finite,
-        )
+    parsed = _read(path, "combined", n_labels=n_labels, **of_features, **how)
     return parsed.pairs, parsed.labels
 
 
@@ -160,16 +136,16 @@ def read_features(
     >>> read_features(path).toarray()
     array([[0. , 0.5, 1. ]], dtype=float32)
     """
-    with open_input(path, limits) as stream:
-        return parse_text(
-            stream,
-            "features",
-            strict=strict,
-            allow_truncated=allow_truncated,
-            n_features=check_limit("n_features", n_features),
-            first_feature=0 if zero_based else 1,
-            drop_non_finite=drop_non_finite,
-        ).pairs
+    return _read(
+        path,
+        "features",
+        limits=limits,
+        zero_based=zero_based,
+        strict=strict,
+        allow_truncated=allow_truncated,
+        n_features=n_features,
+        drop_non_finite=drop_non_finite,
+    ).pairs
 
 
 def read_labels(
@@ -207,15 +183,15 @@ def read_labels(
     >>> read_labels(path).toarray()
     array([[1., 0., 1.]], dtype=float32)
     """
-    with open_input(path, limits) as stream:
-        return parse_text(
-            stream,
-            "labels",
-            strict=strict,
-            allow_truncated=allow_truncated,
-            n_labels=check_limit("n_labels", n_labels),
-            first_label=0 if zero_based else 1,
-        ).labels
+    return _read(
+        path,
+        "labels",
+        limits=limits,
+        zero_based=zero_based,
+        strict=strict,
+        allow_truncated=allow_truncated,
+        n_labels=n_labels,
+    ).labels
 
 
 def write_xmc(
@@ -281,10 +257,9 @@ def write_features(path: PathLike, X: MatrixLike) -> None:
     0:2
     """
     X = check_matrix(X, name="X")
-    no_labels = sparse.csr_array((X.shape[0], 0), dtype=X.dtype)
     with atomic_writer(path) as file:
         file.write(b"%d %d\n" % X.shape)
-        file.writelines(_native.format_rows(X, no_labels, layout="features"))
+        file.writelines(_native.format_rows(X, layout="features"))
 
 
 # --- svmlight text: no header, lines ``label,label feature:value ...``.
@@ -339,17 +314,17 @@ def read_svmlight(
     array([[0.5, 0. , 1. ],
            [0. , 4. , 0. ]], dtype=float32)
     """
-    with open_input(path, limits) as stream:
-        parsed = parse_text(
-            stream,
-            "svmlight",
-            strict=strict,
-            n_features=check_limit("n_features", n_features),
-            n_labels=check_limit("n_labels", n_labels),
-            first_feature=0 if zero_based else 1,
-            first_label=0 if zero_based_labels else 1,
-            drop_non_finite=drop_non_finite,
-        )
+    parsed = _read(
+        path,
+        "svmlight",
+        limits=limits,
+        zero_based=zero_based,
+        first_label=0 if zero_based_labels else 1,
+        strict=strict,
+        n_features=n_features,
+        n_labels=n_labels,
+        drop_non_finite=drop_non_finite,
+    )
     return parsed.pairs, parsed.labels
 
 
@@ -424,7 +399,7 @@ class FileWarnings:
         self.name = name
         self.strict = strict
 
-    def add(self, message: str, line: int | None = None, stacklevel: int = 4) -> None:
+    def add(self, message: str, line: int | None = None, stacklevel: int = 5) -> None:
         """Warn, or raise FormatError if ``strict``."""
         if self.strict:
             raise FormatError(self.name, message, line)
@@ -432,10 +407,22 @@ class FileWarnings:
         warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=stacklevel)
 
 
+def _read(
+    path: PathLike, layout: str, *, limits: ReadLimits | None, zero_based: bool, **options: Any
+) -> ParsedText:
+    """Parse a file in one of the layouts of the parser; options are those of `parse_text`."""
+    first = 0 if zero_based else 1
+    options = {"first_feature": first, "first_label": first, **options}
+    with open_input(path, limits) as stream:
+        return parse_text(stream, layout, **options)
+
+
 def parse_text(
     stream: InputStream, layout: str, *, strict: bool, allow_truncated: bool = False, **options: Any
 ) -> ParsedText:
     """Parse a stream in one of the layouts of the parser and issue its warnings."""
+    for name in ("n_features", "n_labels"):
+        check_limit(name, options.get(name))
     parser = _native.TextParser(layout, **options)
     try:
         for text in stream.lines():
@@ -469,7 +456,7 @@ def check_declared(
     if declared > n_rows and not allow_truncated:
         message += "; a truncated file is read only with allow_truncated"
         raise FormatError(file_warnings.name, message)
-    file_warnings.add(message, stacklevel=5)
+    file_warnings.add(message, stacklevel=6)
 
 
 def parser_warnings(parsed: ParsedText) -> Iterator[tuple[str, int]]:
@@ -484,11 +471,10 @@ def parser_warnings(parsed: ParsedText) -> Iterator[tuple[str, int]]:
             yield f"{tally.count} {message}", tally.first_line
 
 
-def check_limit(name: str, value: int | None) -> int | None:
-    """Return a number of columns, or raise ValueError if it is out of range."""
+def check_limit(name: str, value: int | None) -> None:
+    """Raise ValueError if a number of columns is out of range."""
     if value is not None and not 0 <= value < 2**31:
         raise ValueError(f"{name} must be in [0, 2**31), got {value!r}")
-    return None if value is None else int(value)
 
 
 def check_rows(name: str, X: Csr, Y: Csr) -> None:
