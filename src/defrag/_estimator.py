@@ -249,5 +249,15 @@ class RowTransformer(TransformerMixin, Estimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._needs_positive()
+        tags.target_tags.required = self._needs_labels()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+    def _needs_labels(self) -> bool:
+        """Return whether ``fit`` must be given labels."""
+        return False
+
+    def _needs_positive(self) -> bool:
+        """Return whether ``fit`` refuses negative values."""
+        return False

@@ -55,16 +55,13 @@ class Int:
 
     @property
     def kind(self) -> str:
-        """The type of the values."""
         return ("bool or int" if self.flag else "int") + _or_none(self.none)
 
     def describe(self) -> str:
-        """Return the rule in words, for error messages and help texts."""
         kind = "a bool or an int" if self.flag else "an int"
         return kind + _range(self.low, self.high, "[", "]") + _or_none(self.none)
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value satisfies the rule."""
         if type(value) is int:  # isinstance with an abstract class takes a microsecond
             return _inside(value, self.low, self.high)
         if value is None:
@@ -87,19 +84,16 @@ class Float:
 
     @property
     def kind(self) -> str:
-        """The type of the values."""
         kind = "float"
         if self.low is not None and self.high is not None and self.high <= _SHOWN:
             kind += f" in {'(' if self.open_low else '['}{self.low:g}, {self.high:g}]"
         return kind + _or_none(self.none)
 
     def describe(self) -> str:
-        """Return the rule in words, for error messages and help texts."""
         left = "(" if self.open_low else "["
         return "a finite number" + _range(self.low, self.high, left, "]") + _or_none(self.none)
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value satisfies the rule."""
         if value is None:
             return self.none
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
@@ -118,17 +112,14 @@ class Choice:
 
     @property
     def kind(self) -> str:
-        """The type of the values."""
         if set(self.values) == {True, False}:
             return "bool"
         return "{" + ", ".join(map(_quoted, self.values)) + "}"
 
     def describe(self) -> str:
-        """Return the rule in words, for error messages and help texts."""
         return "one of " + ", ".join(repr(value) for value in self.values)
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value satisfies the rule."""
         return any(type(value) is type(choice) and value == choice for choice in self.values)
 
 
@@ -140,15 +131,12 @@ class OrAuto:
 
     @property
     def kind(self) -> str:
-        """The type of the values."""
         return f'{self.rule.kind} or "auto"'
 
     def describe(self) -> str:
-        """Return the rule in words, for error messages and help texts."""
         return f"{self.rule.describe()} or 'auto'"
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value satisfies the rule."""
         return value == "auto" if isinstance(value, str) else self.rule.accepts(value)
 
 

@@ -7,7 +7,7 @@ about its labels. ``defrag train`` focuses texts by default; TextClassifier does
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from defrag.explain.parts import EntryShares, shares_of_kept
 from defrag.persistence.fields import COUNT, LARGEST, Array, Number, State, feature_names
 from defrag.persistence.kinds import Child, Unfitted
 from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Offsets, Seed
-
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
 
 # --- The pilot: importance of features for a coarse classification of the points.
 
@@ -281,10 +278,8 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         )
         return rows
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    def _needs_labels(self) -> bool:
+        return True
 
 
 def auto_budget(n_entries: int, n_features: int, per_point: float, redundancy: float) -> int:

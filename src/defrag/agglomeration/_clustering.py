@@ -375,6 +375,9 @@ class VectorClustering(SizedClustering):
     )
     min_labels: int = param(Int(1), 'Minimum number of labels used by "xy".', default=1000)
 
+    def _needs_labels(self) -> bool:
+        return isinstance(self.representation, str) and self.representation == "xy"
+
     def _check_representation(self) -> None:
         if isinstance(self.representation, str) and self.representation not in ("x", "xy"):
             raise ValueError(

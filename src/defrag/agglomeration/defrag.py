@@ -7,7 +7,7 @@ features with the most energy and hashes the others, which was better at the sam
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,8 @@ from defrag._progress import progress_bar
 from defrag.agglomeration._clustering import SizedClustering, VectorClustering
 from defrag.agglomeration._groups import fill_groups, pick_singletons, random_buckets
 from defrag.persistence.fields import Object, Part, State
-from defrag.trees import BALANCED_TREE, build_tree, scale_vectors
+from defrag.trees import BALANCED_TREE, BalancedTree, build_tree, scale_vectors
 from defrag.typing import Csr, Ids, LabelsLike
-
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
-    from defrag.trees import BalancedTree
 
 
 class SingletonClustering(SizedClustering):
@@ -230,13 +225,11 @@ class Defrag(SingletonClustering, VectorClustering):
             groups[~seen] = fill_groups(free)
         return groups, tree
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = self.split == "ndcg"
-        tags.target_tags.required = isinstance(self.representation, str) and (
-            self.representation == "xy" and self.rest == "cluster"
-        )
-        return tags
+    def _needs_labels(self) -> bool:
+        return super()._needs_labels() and self.rest == "cluster"
+
+    def _needs_positive(self) -> bool:
+        return bool(self.split == "ndcg")
 
 
 class Hybrid(SingletonClustering):

@@ -222,7 +222,6 @@ class SingleIndex(Explainer):
         self._known = known
 
     def scores(self, X: Csr) -> Scores:
-        """Return the scores of the labels for the rows of a canonical matrix."""
         features, product = own_features(_native.unit_rows(X, n_threads=1))
         weights, bias = self._weights(features)
         return self._scores(bias + product(weights))
@@ -235,7 +234,6 @@ class SingleIndex(Explainer):
         return self.take_apart(row).attribution
 
     def take_apart(self, row: Csr) -> Parts:
-        """Return the contributions to the scores of a row, and the scores without its entries."""
         weights, bias = self._weights(row.indices)
         summands = weights * _native.unit_rows(row, n_threads=1).data.astype(np.float64)
         sums = bias + summands.sum(axis=1)
@@ -272,7 +270,6 @@ class Transformed(Explainer):
         self._known = known
 
     def scores(self, X: Csr) -> Scores:
-        """Return the scores of the labels for the rows of a canonical matrix."""
         return self._inner.scores(self._transform(X))
 
     def attribute(self, row: Csr) -> Attribution:
@@ -293,15 +290,12 @@ class Noted(Explainer):
     notes: Sequence[Sequence[str]]
 
     def scores(self, X: Csr) -> Scores:
-        """Return the scores of the labels for the rows of a canonical matrix."""
         return self.inner.scores(X)
 
     def attribute(self, row: Csr) -> Attribution:
-        """Return the contributions, with the notes."""
         return self.inner.attribute(row).with_notes(self.notes)
 
     def take_apart(self, row: Csr) -> Parts:
-        """Return the contributions, with the notes, and the scores without entries."""
         parts = self.inner.take_apart(row)
         return replace(parts, attribution=parts.attribution.with_notes(self.notes))
 
@@ -328,7 +322,6 @@ class Averaged(Explainer):
         return np.asarray(self.found / self.found.shape[1])
 
     def scores(self, X: Csr) -> Scores:
-        """Return the scores of the labels for the rows of a canonical matrix."""
         weights = self._weights()
         total = np.zeros((X.shape[0], len(weights)))
         for number, part in enumerate(self.parts):

@@ -7,9 +7,11 @@ in a notebook is in ``showing.py``, imported on first use, since few programs pr
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,6 +44,30 @@ class Segment(NamedTuple):
 _SHOWN = 10
 
 
+class Shown(ABC):
+    """Base class of what prints itself as a table, and shows it with bars in notebooks."""
+
+    @abstractmethod
+    def table(self, n: int | None = None) -> Any:
+        """Return a table of the n first rows, for ``rich.print``."""
+
+    @abstractmethod
+    def _repr_html_(self) -> str:
+        """Return the table with bars."""
+
+    def __str__(self) -> str:
+        return str(_showing().as_text(self.table()))
+
+    def __rich__(self) -> Any:
+        return self.table()
+
+
+def _showing() -> ModuleType:
+    from defrag.explain import showing  # noqa: PLC0415 - with rich, which few programs need
+
+    return showing
+
+
 class Contribution(NamedTuple):
     """The contribution of one feature."""
 
@@ -53,7 +79,7 @@ class Contribution(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Shown):
     """The contributions of the features of a point to the score of a label.
 
     Prints as a table; in notebooks, the table has bars.
@@ -218,24 +244,12 @@ class Explanation:
             f"{len(self.features)} features)"
         )
 
-    def __str__(self) -> str:
-        from defrag.explain import showing  # noqa: PLC0415 - with rich
-
-        return showing.as_text(self)
-
-    def table(self, n: int = _SHOWN) -> Any:
-        """Return a table of the n largest contributions, for ``rich.print``."""
-        from defrag.explain import showing  # noqa: PLC0415 - with rich
-
-        return showing.explanation_table(self, n)
-
-    def __rich__(self) -> Any:
-        return self.table()
+    def table(self, n: int | None = None) -> Any:
+        """Return a table of the n largest contributions, for ``rich.print``; default: ten."""
+        return _showing().explanation_table(self, n or _SHOWN)
 
     def _repr_html_(self) -> str:
-        from defrag.explain import showing  # noqa: PLC0415 - with rich
-
-        return showing.explanation_html(self)
+        return str(_showing().explanation_html(self))
 
 
 def without_features(label_id: int, label: Any) -> Explanation:
@@ -299,7 +313,7 @@ _NAMES_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
-class LabelFeatures:
+class LabelFeatures(Shown):
     """The features that give a label the highest scores.
 
     Attributes
@@ -343,24 +357,12 @@ class LabelFeatures:
         more = ", ..." if len(self.names) > _NAMES_SHOWN else ""
         return f"LabelFeatures(label={self.label!r}: {shown}{more})"
 
-    def __str__(self) -> str:
-        from defrag.explain import showing  # noqa: PLC0415 - with rich
-
-        return showing.as_text(self)
-
     def table(self, n: int | None = None) -> Any:
         """Return a table of the n best features, for ``rich.print``; default: all."""
-        from defrag.explain import showing  # noqa: PLC0415 - with rich
-
-        return showing.features_table(self, n)
-
-    def __rich__(self) -> Any:
-        return self.table()
+        return _showing().features_table(self, n)
 
     def _repr_html_(self) -> str:
-        from defrag.explain import showing  # noqa: PLC0415 - with rich
-
-        return showing.features_html(self)
+        return str(_showing().features_html(self))
 
 
 def rank_features(

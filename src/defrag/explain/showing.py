@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from rich.console import Console, Group
@@ -47,26 +47,40 @@ def bar(share: float, width: int = _BAR_WIDTH) -> str:
     return "█" * whole + (_EIGHTHS[part] if part else "")
 
 
-def explanation_table(explanation: Explanation, n: int = 10) -> Group:
-    """Return an explanation as a table of its largest contributions."""
+class _Line(NamedTuple):
+    """A line of the table of an explanation: a feature, what it adds, the score without it."""
+
+    name: str
+    adds: str
+    without: str = ""
+    # Relative to the largest contribution; None for the sums at the end.
+    share: float | None = None
+
+
+def _lines(explanation: Explanation, n: int) -> Iterator[_Line]:
+    """Yield the largest contributions, the sum of the others, and the score without features."""
     rows = explanation.top(n)
     largest = max((abs(row.contribution) for row in rows), default=0.0) or 1.0
+    for row in rows:
+        without = "" if np.isnan(row.without) else f"{row.without:.4f}"
+        yield _Line(row.name, f"{row.contribution:+.4f}", without, row.contribution / largest)
+    if n_more := len(explanation.features) - len(rows):
+        yield _Line(f"{n_more:,} more", f"{explanation.rest(n):+.4f}")
+    yield _Line("without features", f"{explanation.base:+.4f}")
+
+
+def explanation_table(explanation: Explanation, n: int = 10) -> Group:
+    """Return an explanation as a table of its largest contributions."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("feature", overflow="fold")
     for heading in ("adds", "score without it"):
         table.add_column(heading, justify="right")
     table.add_column("")
-    for row in rows:
-        sign = FOR if row.contribution >= 0 else AGAINST
-        without = "" if np.isnan(row.without) else f"{row.without:.4f}"
-        drawn = Text(bar(abs(row.contribution) / largest), style=sign)
-        table.add_row(
-            escape_markup(_printable(row.name)), f"{row.contribution:+.4f}", without, drawn
+    for name, adds, without, share in _lines(explanation, n):
+        drawn = Text(
+            "" if share is None else bar(abs(share)), FOR if (share or 0) >= 0 else AGAINST
         )
-    n_more = len(explanation.features) - len(rows)
-    if n_more:
-        table.add_row(f"[dim]{n_more:,} more[/]", f"{explanation.rest(n):+.4f}", "", "")
-    table.add_row("[dim]without features[/]", f"{explanation.base:+.4f}", "", "")
+        table.add_row(Text(_printable(name), "dim" if share is None else ""), adds, without, drawn)
     parts: list[Any] = [Text.assemble((_printable(explanation.title), "bold"),
                                       f"  {explanation.score:.4f}")]  # fmt: skip
     if explanation.text is not None:
@@ -194,21 +208,10 @@ _STYLE = f"""<style>
 
 def explanation_html(explanation: Explanation, n: int = 10) -> str:
     """Return an explanation as a table with bars, and the text with marked words."""
-    rows = explanation.top(n)
-    largest = max((abs(row.contribution) for row in rows), default=0.0) or 1.0
     lines = [
-        _row(
-            escape(row.name),
-            f"{row.contribution:+.4f}",
-            "" if np.isnan(row.without) else f"{row.without:.4f}",
-            _bar(row.contribution / largest),
-        )
-        for row in rows
+        _row(escape(name), adds, without, "" if share is None else _bar(share))
+        for name, adds, without, share in _lines(explanation, n)
     ]
-    n_more = len(explanation.features) - len(rows)
-    if n_more:
-        lines.append(_row(f"{n_more:,} more", f"{explanation.rest(n):+.4f}", "", ""))
-    lines.append(_row("without features", f"{explanation.base:+.4f}", "", ""))
     text = "" if explanation.text is None else f'<div class="text">{_marked(explanation)}</div>'
     notes = [*path_lines(explanation.path), explanation.how, *explanation.notes]
     small = "<br>".join(map(escape, notes))

@@ -173,11 +173,9 @@ class Number(Field):
     rule: Any = FLAG
 
     def numbers(self) -> dict[str, Rule]:
-        """Return the number."""
         return {self.key: self.rule}
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:  # noqa: ARG002 - no weights
-        """Put the number, as a Python number, into a part."""
         # A parameter of NumPy, or an integer where a real number is meant.
         kinds = {Int: int, Float: float}
         part.state[self.key] = kinds.get(type(self.rule), plain)(value)
@@ -206,17 +204,14 @@ class Array(Field):
     optional: bool = False
 
     def forms(self) -> dict[str, Form]:
-        """Return the array."""
         dtypes = (self.dtypes,) if isinstance(self.dtypes, str) else self.dtypes
         return {self.key: Form(dtypes, self.ndim, self.key if self.optional else None)}
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:  # noqa: ARG002 - no weights
-        """Put the array into a part."""
         if value is not None:
             part.arrays[self.key] = value
 
     def value(self, part: Part) -> Any:
-        """Check the array and return it."""
         name = self.key
         if not part.has(name):
             return None
@@ -245,7 +240,6 @@ class Sparse(Field):
     noun: str = "row"
 
     def forms(self) -> dict[str, Form]:
-        """Return the arrays of the matrix."""
         forms = {"indptr": "int64", "indices": "int32", "data": "float32"}
         return {
             f"{self.key}/{name}": Form((dtype,))
@@ -254,13 +248,11 @@ class Sparse(Field):
         }
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:  # noqa: ARG002 - no weights
-        """Put the matrix into a part."""
         for name, form in self.forms().items():
             array = getattr(value, name.rpartition("/")[2])
             part.arrays[name] = array.astype(form.dtypes[0], copy=False)
 
     def value(self, part: Part) -> Any:
-        """Check the matrix and return it."""
         indptr, indices, data = (f"{self.key}/{name}" for name in ("indptr", "indices", "data"))
         shape = part.size(self.rows), part.size(self.columns)
         if shape[0] < 1:
@@ -286,7 +278,6 @@ class Strings(Field):
     as_array: bool = False
 
     def forms(self) -> dict[str, Form]:
-        """Return the arrays of bytes and offsets."""
         group = self.key if self.optional else None
         return {
             f"{self.key}/bytes": Form(("uint8",), 1, group),
@@ -294,7 +285,6 @@ class Strings(Field):
         }
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:  # noqa: ARG002 - no weights
-        """Put the strings into a part."""
         if value is not None:
             for text in value if not isinstance(value, Names) else ():
                 text.encode()  # refuses surrogates, which are not UTF-8
@@ -303,14 +293,12 @@ class Strings(Field):
             part.arrays[f"{self.key}/offsets"] = names.offsets
 
     def value(self, part: Part) -> Any:
-        """Check the strings and return them."""
         if not part.has(f"{self.key}/bytes"):
             return None
         names = read_strings(part, self.key, part.size(self.length))
         return np.array([*names, None], dtype=object)[:-1] if self.as_array else names
 
     def read(self, part: Part) -> dict[str, Any]:
-        """Return the strings by attribute."""
         found = super().read(part)
         return {} if self.as_array and found[self.attribute] is None else found
 
@@ -379,15 +367,12 @@ class Classes(Field):
 
     @property
     def key(self) -> str:
-        """Name in the file."""
         return "classes"
 
     def value_of(self, owner: Any) -> Any:
-        """Return the classes, and whether they are names of labels."""
         return (owner.class_names_, owner.multilabel_) if self.get is None else self.get(owner)
 
     def numbers(self) -> dict[str, Rule]:
-        """Return the kind of the classes."""
         return {"classes": CLASS_KIND}
 
     def forms(self) -> dict[str, Form]:
@@ -501,15 +486,12 @@ class Weights(Field):
 
     @property
     def key(self) -> str:
-        """Name in the file."""
         return "weights"
 
     def forms(self) -> dict[str, Form]:
-        """Return weights and scales."""
         return {"weights": Form(WEIGHT_TYPES), "scales": Form(("float32",), 1, "scales")}
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:
-        """Put weights of a type into a part."""
         weights, bounds = value
         part.arrays |= pack_values(weights, bounds, weight_type)
 
@@ -605,7 +587,6 @@ class Object(Field):
         return own if form.group is None else self.prefix + form.group
 
     def forms(self) -> dict[str, Form]:
-        """Return the arrays of the object."""
         return {
             self.prefix + name: replace(form, group=self._group(form))
             for one in self.state.fields
@@ -617,14 +598,12 @@ class Object(Field):
         return {name: rule for one in self.state.fields for name, rule in one.numbers().items()}
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:
-        """Put the state of the object into a part."""
         if value is not None:
             inner = Part(state=part.state)
             self.state.write(value, inner, weight_type)
             part.arrays |= {self.prefix + name: array for name, array in inner.arrays.items()}
 
     def value(self, part: Part) -> Any:
-        """Check the state of the object and return the object."""
         if self.optional and not any(map(part.has, self.forms())):
             return None
         return self.state.make_object(part.below(self.prefix) if self.prefix else part)

@@ -66,7 +66,6 @@ class Child(Field):
         return find_kind(kind) if isinstance(self.of, tuple) else kind_of(self.of)
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:
-        """Put the parts of inner models into a part."""
         if value is None:
             return
 
@@ -78,7 +77,6 @@ class Child(Field):
         part.children[self.key] = [pack(one) for one in value] if self.many else pack(value)
 
     def value(self, part: Part) -> Any:
-        """Check the size of the inner models and return them."""
         found = part.children.get(self.key)
         place = f"'{part.prefix}{self.key}'"
         if self.many and not found and not self.optional:
@@ -102,11 +100,9 @@ class Rewritten:
     unpack: Callable[[Any], Any] = lambda value: value
 
     def describe(self) -> str:
-        """Return the rule in words."""
         return str(self.rule.describe())
 
     def accepts(self, value: Any) -> bool:
-        """Return whether a stored value satisfies the rule."""
         return bool(self.rule.accepts(value))
 
 
@@ -117,12 +113,10 @@ class Unfitted:
     roles: tuple[Role, ...] = CLASSIFIERS
 
     def describe(self) -> str:
-        """Return the rule in words."""
         kinds = ", ".join(registry.kinds(*self.roles))
         return f"None, or the kind ({kinds}) and parameters of an estimator"
 
     def accepts(self, value: Any, depth: int = MAX_LEVELS) -> bool:
-        """Return whether the value satisfies the rule."""
         if value is None:
             return True
         if not depth or not isinstance(value, dict) or set(value) != {"kind", "parameters"}:

@@ -230,7 +230,6 @@ class TreeEntries(Field):
         }
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:
-        """Put the classifiers into a part."""
         one, widths = value
         if weight_type == "int4":
             one, part.arrays["levels"] = _levels(one, part.arrays["n_children"] == 0)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from defrag.agglomeration._clustering import SizedClustering, VectorClustering
 from defrag.agglomeration._groups import membership, random_buckets
 from defrag.trees import FeatureVectors, scale_vectors
 from defrag.typing import Csr, Ids, LabelsLike, Progress
-
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
 
 # --- Initial clusters of a sample by k-means, none of them empty.
 
@@ -127,13 +123,6 @@ class VectorRival(VectorClustering, Rival):
         )
         seen = np.flatnonzero(np.diff(Z.indptr) > 0).astype(np.int32)
         return seen, Z if len(seen) == Z.shape[0] else Z[seen]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = (
-            isinstance(self.representation, str) and self.representation == "xy"
-        )
-        return tags
 
 
 def check_memory(estimator: Rival, limit_gb: float, n_bytes: float, what: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from defrag.baselines.clusterings._base import FoundGroups, Rival, sum_clusters
 from defrag.persistence.fields import Number, State
 from defrag.trees import largest_ids
 from defrag.typing import Csr, Ids, LabelsLike
-
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
 
 # --- Mutual information of features and labels, from their joint distribution.
 #
@@ -155,11 +152,10 @@ class ITDC(Rival):
         self.objective_ = lost
         return FoundGroups(best, rounds)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.target_tags.required = True
-        return tags
+    def _needs_labels(self) -> bool:
+        return True
+
+    _needs_positive = _needs_labels
 
 
 def nearest_groups(joint: Csr, pooled: Csr, groups: Ids, smoothing: float, n_threads: int) -> Ids:

@@ -5,8 +5,6 @@ Comparisons with them show how much of a result is due to clustering.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from defrag import _native
@@ -16,9 +14,6 @@ from defrag.baselines.clusterings._base import FoundGroups, Rival
 from defrag.baselines.clusterings.itdc import feature_information
 from defrag.trees import largest_ids
 from defrag.typing import Csr, LabelsLike
-
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
 
 
 class RandomGroups(Rival):
@@ -98,8 +93,7 @@ class TopFeatures(Rival):
         groups[largest_ids(weight, n_clusters)] = np.arange(n_clusters, dtype=np.int32)
         return FoundGroups(groups)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = self.by == "information"
-        tags.target_tags.required = self.by == "information"
-        return tags
+    def _needs_labels(self) -> bool:
+        return bool(self.by == "information")
+
+    _needs_positive = _needs_labels
