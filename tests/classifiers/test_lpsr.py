@@ -85,8 +85,6 @@ BROKEN = {
     "labels fall": (item("labels", 1, 0), "'labels' must increase"),
     "pointers fall": (item("label_ptr", 1, 9999), "'label_ptr' must not decrease"),
     "router beyond": (item("router/indices", 0, 99), "'router/indices' must be in"),
-    "router not a number": (item("router/data", 2, np.nan), "'router/data' must be finite"),
-    "router short": (put("router/data", np.ones(3, np.float32)), "'router/data' must have"),
     "other features": (inside("state", n_features=89), "must have the features"),
     "no base": (lambda draft: draft.model["children"].clear(), "children of the model must be"),
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import Agglomerated, load
+from defrag import Agglomerated
 from defrag.agglomeration import Hybrid
 from defrag.baselines import SLEEC, AnnexML
 from defrag.baselines._neighbours import HnswIndex, assign_points, route, select_columns
@@ -190,18 +190,6 @@ def test_without_usearch_an_error_names_the_extra(monkeypatch):
     model = SLEEC(1, **SMALL).fit(X, Y).set_params(search="hnsw")
     with pytest.raises(ImportError, match="search='exact' does not"):
         model.predict_topk(X)
-
-
-@pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
-@pytest.mark.parametrize("model", MODELS, ids=["sleec", "annexml"])
-def test_loaded_model_answers_as_saved_one(tmp_path, model, weights):
-    X, Y = make_data()
-    model.fit(X, Y).save(tmp_path / "a", weights=weights)
-    again = load(tmp_path / "a")
-    again.save(tmp_path / "b", weights=weights)
-    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
-    agree = again.predict_topk(X)[0] == model.predict_topk(X)[0]
-    assert agree.all() if weights == "float32" else agree.mean() > 0.9
 
 
 def test_every_member_has_its_own_groups():

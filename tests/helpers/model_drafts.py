@@ -7,7 +7,7 @@ import pytest
 
 from defrag import Agglomerated, Defrag, DiSMEC, Fiat, Imputed, LabelTree, Refrag, load
 from defrag.agglomeration import Hybrid
-from defrag.baselines import CRAFTML, LEML, LPSR, SLEEC, FastXML, PfastreXML
+from defrag.baselines import CRAFTML, LEML, LPSR, SLEEC, FastXML, Parabel, PfastreXML
 from defrag.exceptions import ModelFormatError
 
 RNG = np.random.default_rng(0)
@@ -82,6 +82,19 @@ def small_agglomerated(**parameters):
     base = LabelTree(2, max_leaf_size=4, weight_threshold=0.2)
     settings = {"base": base, "agglomeration": Hybrid(n_clusters=4), "random_state": 0}
     return Agglomerated(**{**settings, **parameters}).fit(X, Y)
+
+
+def small_refrag(**parameters):
+    """Fit two trees whose labels are re-ranked, with a trade-off unless parameters are given."""
+    settings = {"base": Parabel(2, max_leaf_size=4), "random_state": 0}
+    return Refrag(**{**settings, **parameters}).fit(X, Y)
+
+
+def small_imputed(**parameters):
+    """Fit two trees whose rows are imputed by groups of three features, or as given."""
+    groups = {} if parameters else {"agglomeration": Defrag(max_cluster_size=3, sample_points=1.0)}
+    base = Parabel(2, max_leaf_size=4)
+    return Imputed(base, Fiat(**groups, **parameters), random_state=0).fit(X, Y)
 
 
 def small_rare():

@@ -1,6 +1,5 @@
 """Classifiers in files: saved, loaded, shared; what a file may say about classes and names."""
 
-import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
 
-from defrag import Agglomerated, Defrag, DiSMEC, LabelTree, load
+from defrag import Agglomerated, Defrag, Fiat, LabelTree, load
 from defrag._native import LabelTreeArrays, LabelTreeWeights, StoredTreeWeights
 from defrag.agglomeration import Hybrid
 from defrag.baselines import Parabel
@@ -29,37 +27,13 @@ from tests.helpers.model_drafts import (
     small_dismec,
     small_hybrid,
     small_label_tree,
-    small_leml,
+    small_refrag,
 )
 
 INDICATOR = np.zeros((30, 11), dtype=int)  # the last label has no points
 for _row, _labels in enumerate(Y):
     INDICATOR[_row, _labels] = 1
 LETTERS = np.array(["a", "bc", "ä🙂"])[np.arange(30) % 3]
-
-MODELS = {
-    "label tree": small_label_tree,
-    "three trees": lambda: small_label_tree(n_trees=3),
-    "one leaf": lambda: small_label_tree(max_leaf_size=99),
-    "no weights": lambda: small_label_tree(weight_threshold=1e9),
-    "wide leaf": lambda: LabelTree(max_leaf_size=400, random_state=0).fit(
-        np.repeat(X, 10, axis=0), [[i] for i in range(300)]
-    ),
-    "dense labels": lambda: small_label_tree().fit(X, INDICATOR),
-    "sparse labels": lambda: small_label_tree().fit(X, sparse.csr_array(INDICATOR)),
-    "parabel": lambda: Parabel(max_leaf_size=1, random_state=0).fit(X, Y),
-    "agglomerated": small_agglomerated,
-    "shared groups": lambda: small_agglomerated(per_member=False),
-    "defaults": lambda: Agglomerated(random_state=1).fit(X, LETTERS),
-    "agglomerated twice": lambda: small_agglomerated(base=Agglomerated(Parabel(2), Defrag())),
-    "flat": small_dismec,
-    "flat without weights": lambda: small_dismec(weight_threshold=1e9),
-    "flat, dense labels": lambda: small_dismec().fit(X, INDICATOR),
-    "flat, classes": lambda: small_dismec().fit(X, LETTERS),
-    "factors": small_leml,
-    "flat on groups": lambda: small_agglomerated(base=DiSMEC("fast", batch_size=16)),
-    "given vectors": lambda: small_agglomerated(agglomeration=Defrag(representation=np.eye(12))),
-}
 
 
 def assert_same_answers(found, wanted, points=X):
@@ -72,39 +46,6 @@ def assert_same_answers(found, wanted, points=X):
         if sparse.issparse(a):
             a, b = a.toarray(), b.toarray()
         np.testing.assert_array_equal(a, b, strict=True)
-
-
-@pytest.mark.parametrize("mmap", [True, False])
-@pytest.mark.parametrize("name", MODELS)
-def test_loaded_classifier_equals_saved_one(tmp_path, name, mmap):
-    model = MODELS[name]()
-    model.save(tmp_path / "a")
-    loaded = load(tmp_path / "a", mmap=mmap)
-    assert_same_answers(loaded, model)
-    assert repr(loaded).replace("'given'", "").split() == repr(model).split() or "given" in name
-    for attribute in ("n_labels_", "n_features_in_", "multilabel_", "dense_answers_"):
-        assert getattr(loaded, attribute) == getattr(model, attribute)
-        assert type(getattr(loaded, attribute)) is type(getattr(model, attribute))
-    np.testing.assert_array_equal(loaded.classes_, model.classes_, strict=True)
-    assert loaded.label_names_ is loaded.vocabulary_ is None
-    loaded.save(tmp_path / "b")
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    assert_same_answers(pickle.loads(pickle.dumps(loaded)), model)  # noqa: S301 - its own bytes
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize(("weights", "step"), [("float16", 2**-11), ("int8", 1 / 250)])
-def test_small_weights_are_close_and_resave_to_same_bytes(tmp_path, name, weights, step):
-    model = MODELS[name]()
-    model.save(tmp_path / "a", weights=weights)
-    loaded = load(tmp_path / "a")
-    _, wanted = model.predict_topk(X, 4)
-    _, found = loaded.predict_topk(X, 4)
-    # A score is a product of exponentials; a row of at most 12 features has length 1.
-    np.testing.assert_allclose(found, wanted, atol=60 * step)
-    loaded.save(tmp_path / "b", weights=weights)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    assert describe(tmp_path / "a")["weight_type"] == weights
 
 
 def packed(weights, weight_type, features=None):
@@ -343,26 +284,9 @@ def test_bad_options_of_save_are_refused(tmp_path, options, message):
     assert not list(tmp_path.iterdir())
 
 
-def test_unsaveable_models_are_refused(tmp_path):
-    class Special(LabelTree):
-        pass
-
-    with pytest.raises(TypeError, match=r"only LabelTree, .* can be saved, got Special"):
-        Special().fit(X, Y).save(tmp_path / "a")
-    with pytest.raises(TypeError, match="can be saved, got Special"):
-        small_agglomerated(base=Special()).save(tmp_path / "a")
-    with pytest.raises(NotFittedError, match="not fitted"):
-        LabelTree().save(tmp_path / "a")
-    model = small_label_tree()
-    model.trees_[0].weights.weights[3] = 1e6
-    with pytest.raises(ValueError, match="'trees/0/weights' must be finite, got inf at 3"):
-        model.save(tmp_path / "a", weights="float16")
-    assert not list(tmp_path.iterdir())
-
-
 def test_loaded_feature_names_equal_saved_ones(tmp_path):
     frame = pd.DataFrame(X, columns=["", "ä", "日本", "with\nline", *"efghijkl"])
-    for model in (small_label_tree(), small_agglomerated(), small_hybrid()):
+    for model in (small_label_tree(), small_agglomerated(), small_hybrid(), Fiat(random_state=0)):
         model.fit(frame, Y).save(tmp_path / "a")
         loaded = load(tmp_path / "a")
         assert loaded.feature_names_in_.dtype == object
@@ -435,6 +359,10 @@ def test_describe_counts_trees_weights_and_members(tmp_path):
     found = describe(path)
     assert (found["members"], found["trees"], found["labels"]) == (2, 2, 10)
     assert found["parameters"]["agglomeration"]["kind"] == "hybrid"
+    small_refrag().save(path, weights="int8")
+    found = describe(path)
+    assert (found["kind"], found["trees"], found["labels"]) == ("refrag", 2, 10)
+    assert (found["weight_type"], found["parameters"]["base"]["kind"]) == ("int8", "parabel")
     small_hybrid().save(path)
     found = describe(path)
     assert (found["groups"], found["features"], found["labels"]) == (4, 12, None)

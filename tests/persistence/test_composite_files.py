@@ -1,108 +1,37 @@
 """Imputation and re-ranking in model files: saved, loaded, and every broken promise refused."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
 
-from defrag import Agglomerated, Defrag, Fiat, Imputed, Refrag, load
+from defrag import Agglomerated, Refrag, load
 from defrag.agglomeration import Hybrid
 from defrag.baselines import Parabel
-from defrag.persistence import describe
-from tests.helpers.model_drafts import Draft, X, Y, inside, item, put, refuse
-
-BASE = Parabel(2, max_leaf_size=4)
-GROUPS = Defrag(max_cluster_size=3, sample_points=1.0)
-MODELS = {
-    "fixed": lambda: Refrag(BASE, gamma=4, propensity_weight=0.5, random_state=0).fit(X, Y),
-    "chosen": lambda: Refrag(BASE, random_state=0, widen=2).fit(X, Y),
-    "blocks": lambda: Refrag(
-        BASE, co_occurrence="cosine", agglomeration=GROUPS, gamma=4.0, random_state=0
-    ).fit(X, Y),
-    "classes": lambda: Refrag(BASE, random_state=0).fit(X, np.arange(30) % 3),
-    "imputed": lambda: Imputed(BASE, Fiat(agglomeration=GROUPS), random_state=0).fit(X, Y),
-    "listed": lambda: Imputed(BASE, Fiat(companions=3), random_state=0).fit(X, Y),
-    "given groups": lambda: Imputed(
-        BASE, Fiat(beta=0.5, agglomeration=GROUPS.fit(X), prefit=True), random_state=0
-    ).fit(X, Y),
-    "all": lambda: Imputed(
-        Refrag(Agglomerated(BASE, Hybrid(n_clusters=6)), gamma=2.0, propensity_weight=0.1),
-        random_state=0,
-    ).fit(X, Y),
-    "below groups": lambda: Agglomerated(
-        Refrag(BASE, gamma=2.0, propensity_weight=0.1), Hybrid(n_clusters=6), random_state=0
-    ).fit(X, Y),
-    "imputed groups": lambda: Agglomerated(
-        Imputed(Refrag(BASE), Fiat(agglomeration=GROUPS)), Hybrid(n_clusters=6), random_state=0
-    ).fit(X, Y),
-    "above and below groups": lambda: Refrag(
-        Agglomerated(Imputed(BASE, Fiat(beta=0.5)), Hybrid(n_clusters=6)),
-        gamma=1.0,
-        propensity_weight=0.2,
-        random_state=0,
-    ).fit(X, Y),
-    "defaults": lambda: Refrag(Imputed(), gamma=1.0, propensity_weight=0.0, random_state=1).fit(
-        X, Y
-    ),
-}
-
-
-def assert_same(found, wanted):
-    assert type(found) is type(wanted)
-    for a, b in zip(found.predict_topk(X, 4), wanted.predict_topk(X, 4), strict=True):
-        np.testing.assert_array_equal(a, b, strict=True)
-
-
-@pytest.mark.parametrize("mmap", [True, False])
-@pytest.mark.parametrize("name", MODELS)
-def test_loaded_model_equals_saved_one(tmp_path, name, mmap):
-    model = MODELS[name]()
-    model.save(tmp_path / "a")
-    loaded = load(tmp_path / "a", mmap=mmap)
-    assert_same(loaded, model)
-    assert_same(pickle.loads(pickle.dumps(loaded)), model)  # noqa: S301 - its own bytes
-    np.testing.assert_array_equal(loaded.classes_, model.classes_)
-    loaded.save(tmp_path / "b")
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    assert_same(loaded.set_params(n_jobs=2), model)
+from tests.helpers.model_drafts import (
+    Draft,
+    X,
+    Y,
+    inside,
+    item,
+    put,
+    refuse,
+    small_imputed,
+    small_refrag,
+)
 
 
 def test_trade_off_is_stored(tmp_path):
-    model = MODELS["chosen"]()
+    model = small_refrag(widen=2)
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a")
     table, kept = model.trade_off_, loaded.trade_off_
     assert kept.n_rows == table.n_rows == 30
     for name, values in table.measures.items():
         np.testing.assert_array_equal(kept.measures[name], values)
-    assert_same(loaded.choose(max_loss=50.0), model.choose(max_loss=50.0))
-    MODELS["fixed"]().save(tmp_path / "a")
+    for one, other in zip(loaded.choose(max_loss=50.0).predict_topk(X, 4),
+                          model.choose(max_loss=50.0).predict_topk(X, 4), strict=True):  # fmt: skip
+        np.testing.assert_array_equal(one, other)
+    small_refrag(gamma=4, propensity_weight=0.5).save(tmp_path / "a")
     assert load(tmp_path / "a").trade_off_ is None
-
-
-@pytest.mark.parametrize(
-    "settings", [{}, {"mode": "paper"}, {"beta": 0.5, "row_norm": False}, {"agglomeration": GROUPS}]
-)
-def test_loaded_imputation_equals_saved_one(tmp_path, settings):
-    frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
-    model = Fiat(random_state=0, **settings).fit(frame)
-    model.save(tmp_path / "a")
-    loaded = load(tmp_path / "a")
-    np.testing.assert_array_equal(loaded.transform(frame), model.transform(frame), strict=True)
-    assert loaded.get_feature_names_out().tolist() == list("abcdefghijkl")
-    assert repr(loaded) == repr(model)
-    assert describe(tmp_path / "a")["features"] == 12
-
-
-def test_describe_and_small_weights_of_composites(tmp_path):
-    model = MODELS["chosen"]()
-    model.save(tmp_path / "a", weights="int8", label_names=[f"label {i}" for i in range(10)])
-    found = describe(tmp_path / "a")
-    assert (found["kind"], found["trees"], found["labels"]) == ("refrag", 2, 10)
-    assert found["weight_type"] == "int8"
-    assert found["parameters"]["base"]["kind"] == "parabel"
-    assert load(tmp_path / "a").label_names_[3] == "label 3"
 
 
 def base(**changes):
@@ -149,19 +78,13 @@ BREACHES = {
             "propensity_weight of refrag must be .* got -1.0",
         ),
         (inside("state", measured_rows=-1), "measured_rows of refrag"),
-        array_breaks("prototypes/indptr", np.zeros(3, np.int64), "must have 11 items, got 3"),
         item_breaks("prototypes/indices", -1, 12, r"must be in \[0, 12\), got 12"),
         item_breaks("prototypes/indices", 0, 11, "must increase within each row"),
         item_breaks("prototypes/indptr", 1, 2**40, "must not decrease"),
-        array_breaks("prototypes/data", np.zeros(3, np.float32), "must have .* items, got 3"),
-        item_breaks("prototypes/data", 0, np.nan, "must be finite, got nan at 0"),
         item_breaks("prototypes/data", 0, 3e38, "must be at most 1e.12 in size, got 3e.38"),
-        array_breaks("bonus", np.zeros(9, np.float32), "must have 10 items, got 9"),
         item_breaks("bonus", 2, -1, "must be .* got -1.0 at 2"),
-        array_breaks("trade_off/p_at_1", np.zeros(3), "must have .* items, got 3"),
         array_breaks("trade_off/p_at_1", None, "of the kind 'refrag' is missing"),
         item_breaks("trade_off/alpha", 0, 7.0, r"must be in \(0, 1\], got 0.8 to 7.0"),
-        item_breaks("trade_off/p_at_1", 1, np.nan, "must be finite"),
         (base(n_labels=11), r"'base' must have the labels .*\(10\), got 11"),
         (base(n_features=13), r"'base' must have the features .* got 13"),
         (
@@ -194,11 +117,7 @@ BREACHES = {
             f"'{RULE}/coefficients' must be present if and only if beta is 'auto' in a blend",
         ),
         array_breaks(SIZES, None, "of the kind 'fiat' is missing"),
-        array_breaks("imputation/rule/coefficients", np.zeros(4), "must have 3 items, got 4"),
-        item_breaks("imputation/rule/coefficients", 0, np.inf, "must be finite, got inf"),
         item_breaks("imputation/rule/coefficients", 0, 1e300, "must be at most"),
-        array_breaks(SIZES, np.zeros(3, np.float32), "must have 12 items, got 3"),
-        item_breaks(SIZES, 3, np.nan, "must be finite, got nan at 3"),
         (inner(usual_size=-1), "usual_size of 'imputation/' .* must be .* got -1"),
         (
             lambda d: [
@@ -214,17 +133,16 @@ BREACHES = {
         item_breaks("imputation/blocks/0/groups", 0, 12, r"must be in \[-1, 12\), got 12 at 0"),
         (item("imputation/blocks/0/groups", 0, -2), r"blocks/0/groups' must be in .* got -2"),
         (
-            item("imputation/blocks/0/groups", slice(None), 0),
-            "'imputation/blocks/0/entries' must have 144 items",
-        ),
-        (
             lambda d: (
                 d.put("imputation/blocks/0/groups", np.zeros(2, np.int32)),
                 d.put("imputation/blocks/0/entries", np.zeros(4, np.float32)),
             ),
             "'imputation/blocks/0/groups' must have 12 items, got 2",
         ),
-        item_breaks("imputation/blocks/1/entries", 0, np.nan, "must be finite"),
+        (
+            item("imputation/blocks/0/groups", slice(None), 0),
+            "'imputation/blocks/0/entries' must have 144 items",
+        ),
         item_breaks("imputation/blocks/1/entries", 0, 1e30, "must be at most"),
         (inner(n_features=13), "'imputation/blocks/0/groups' must have 13 items, got 12"),
     ],
@@ -235,16 +153,9 @@ BREACHES = {
             ],
             "'imputation/companions/indptr' must be present if and only if a blend has companions",
         ),
-        array_breaks(
-            "imputation/companions/indptr", np.zeros(3, np.int64), "must have 13 items, got 3"
-        ),
         item_breaks("imputation/companions/indptr", 1, 2**40, "must not decrease"),
         item_breaks("imputation/companions/indices", -1, 12, r"must be in \[0, 12\), got 12"),
         item_breaks("imputation/companions/indices", 0, 11, "must increase within each row"),
-        array_breaks(
-            "imputation/companions/data", np.zeros(3, np.float32), "must have .* items, got 3"
-        ),
-        item_breaks("imputation/companions/data", 0, np.nan, "must be finite, got nan at 0"),
         item_breaks("imputation/companions/data", 0, 1e30, "must be at most"),
     ],
 }
@@ -253,8 +164,13 @@ BREACHES = {
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stored")
-    for name in ("chosen", "imputed", "listed", "below groups"):
-        MODELS[name]().save(folder / name)
+    small_refrag(widen=2).save(folder / "chosen")
+    small_imputed().save(folder / "imputed")
+    small_imputed(companions=3).save(folder / "listed")
+    Agglomerated(
+        Refrag(Parabel(2, max_leaf_size=4), gamma=2.0, propensity_weight=0.1),
+        Hybrid(n_clusters=6), random_state=0,
+    ).fit(X, Y).save(folder / "below groups")  # fmt: skip
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 

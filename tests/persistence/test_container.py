@@ -324,10 +324,6 @@ def test_broken_file_frame_is_named(tmp_path, case):
     assert str(caught.value).isprintable()
 
 
-def test_at_least_sixty_cases_are_tried():
-    assert len(BROKEN) + len(BROKEN_BYTES) >= 60
-
-
 def test_folders_pipes_and_stdin_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="missing"):
         read_model_file(tmp_path / "missing")

@@ -34,19 +34,13 @@ LEML = [
     (item("labels", 3, 2), "'labels' must increase, got 2 after 2 at 3"),
     (item("labels", 3, 0), "'labels' must increase, got 0 after 2 at 3"),
     (put("labels", np.arange(17, dtype=np.int32)), r"must be in \[0, 10\), got 10"),
-    (put("labels", np.arange(10)), "'labels' must be 1-D of int32"),
-    (put("weights", None), "'weights' of the kind 'leml' is missing"),
     (put("weights", np.zeros((12, 7), np.float32)), "'weights' must be 1-D"),
-    (put("weights", np.zeros(84)), "'weights' must be 1-D of float32 or"),
-    (item("weights", 5, np.nan), "'weights' must be finite, got nan at 5"),
-    (item("weights", 83, -np.inf), "'weights' must be finite, got -inf at 83"),
     (put("scales", np.ones(13, np.float32)), "'scales' is allowed only with"),
     (put("bias", np.ones(3, np.float32)), "array 'bias' is unknown to the kind 'leml'"),
 ]
 
 LEML_INT8 = [
     (put("scales", None), "'scales' is required with weights of int8"),
-    (put("scales", np.ones(12, np.float32)), "'scales' must have 13 items, got 12"),
     (item("scales", 4, -1), "'scales' must be finite and >= 0, got -1.0 at 4"),
     (item("scales", 4, 1e38), "'scales' must be at most"),
     (item("weights", 7, -128), r"must be in \[-127, 128\), got -128 at 7"),
@@ -91,11 +85,7 @@ SLEEC = [
     (learner("features", lambda a: a[::-1].copy()), "'learners/0/features' must increase"),
     (learner("feature_ptr", raised(1, -1)), "'learners/0/feature_ptr' must not"),
     (learner("router/indices", raised(0, 2)), r"'learners/0/router/indices' .* got 2"),
-    (learner("router/data", lambda a: a[:-1]), "'learners/0/router/data' must have"),
-    (learner("router/data", raised(0, np.nan)), "'learners/0/router/data' must be finite"),
     (state(n_features=11), "'learners/0' must have the features .* got 12"),
-    (learner("weights", raised(9, np.nan)), "'learners/0/weights' must be finite"),
-    (learner("weights", lambda a: a[:-1]), "'learners/0/weights' must have"),
     (state(n_labels=9), r"'point_labels/indices' must be in \[0, 9\), got 9"),
     (
         lambda draft: (

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from defrag import load
-from defrag.baselines import FastXML
 from defrag.persistence import describe
 from tests.helpers.model_drafts import (
-    X,
-    Y,
     inside,
     item,
     put,
@@ -31,45 +28,6 @@ def stored(tmp_path_factory):
             fitted().save(path, weights=weights)
             files[kind + suffix] = path.read_bytes()
     return files
-
-
-def arrays_of(model):
-    """Return all arrays of a forest; weights, which a file may round, by themselves."""
-    forest = model.forest_
-    arrays = [
-        array
-        for array in vars(forest).values()
-        if isinstance(array, np.ndarray) and array is not forest.weights
-    ]
-    rounded = [forest.weights]
-    if forest.hash is not None:
-        arrays += [forest.hash.keys, np.array([forest.hash.n_buckets, forest.hash.n_kept])]
-    if hasattr(model, "prototypes_"):
-        found = model.prototypes_
-        arrays += [found.prototype_ptr, found.slots, found.label_weights]
-        rounded += [found.values, found.norms]
-    return arrays, rounded
-
-
-@pytest.mark.parametrize("mmap", [True, False])
-@pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
-@pytest.mark.parametrize("kind", FITTED)
-def test_loaded_forest_equals_saved_one(tmp_path, kind, weights, mmap):
-    model = FITTED[kind]()
-    model.save(tmp_path / "a", weights=weights)
-    loaded = load(tmp_path / "a", mmap=mmap)
-    (exact, rounded), (exact_after, rounded_after) = arrays_of(model), arrays_of(loaded)
-    for before, after in zip(exact, exact_after, strict=True):
-        assert before.dtype == after.dtype
-        np.testing.assert_array_equal(before, after)
-    for before, after in zip(rounded, rounded_after, strict=True):
-        atol = 0.0 if weights == "float32" else 0.01 * np.abs(before).max()
-        np.testing.assert_allclose(before, after, rtol=0, atol=atol)
-    loaded.save(tmp_path / "b", weights=weights)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    if weights == "float32":
-        for before, after in zip(model.predict_topk(X), loaded.predict_topk(X), strict=True):
-            assert before.tobytes() == after.tobytes()
 
 
 @pytest.mark.parametrize("kind", FITTED)
@@ -125,28 +83,16 @@ BROKEN = {
     "slot out of range": (item("slots", 0, 60000), r"'slots' must be in \[0, \d+\), got 60000"),
     "slots fall": (item("slots", slice(0, 2), [3, 2]), "'slots' must increase within a run"),
     "slots repeat": (item("slots", slice(0, 2), [3, 3]), "'slots' must increase within a run"),
-    "slots missing": (put("slots", lambda a: a[:-1]), "'slots' must have"),
-    "rows too few": (put("sizes", lambda a: a[:-1]), "'sizes' must have"),
     "row beyond the end": (item("sizes", 0, 65535), "'slots' must have"),
-    "weight nan": (item("weights", 0, np.nan), "'weights' must be finite, got nan at 0"),
-    "weight infinite": (item("weights", 2, np.inf), "'weights' must be finite, got inf at 2"),
-    "weights missing": (put("weights", lambda a: a[:-1]), "'weights' must have"),
     "scales unasked": (put("scales", np.ones(3, np.float32)), "'scales' is allowed only .* int8"),
-    "bias missing": (put("bias", None), "array 'bias' of the kind .* is missing"),
-    "bias nan": (item("bias", 0, np.nan), "'bias' must be finite, got nan at 0"),
-    "bias too short": (put("bias", lambda a: a[:-1]), "'bias' must have"),
     "labels fall": (item("labels", 0, 5), "'labels' must increase"),
     "label out of range": (item("labels", -1, 10), r"'labels' must be in \[0, 10\), got 10"),
     "label negative": (item("labels", 0, -1), r"'labels' must be in \[0, 10\), got -1"),
     "leaf beyond the end": (item("leaf_sizes", 0, 65535), "'outputs' must have"),
-    "leaves too few": (put("leaf_sizes", lambda a: a[:-1]), "'leaf_sizes' must have"),
     "output out of range": (item("outputs", 0, 10), r"'outputs' must be in \[0, 10\), got 10"),
     "outputs repeat": (item("outputs", 1, 0), "'outputs' must increase within a run"),
-    "value nan": (item("values", 0, np.nan), "'values' must be finite and >= 0, got nan at 0"),
     "value negative": (item("values", 0, -0.5), "'values' must be finite and >= 0, got -0.5"),
     "value above one": (item("values", 0, 1.5), "'values' must be at most 1, got 1.5"),
-    "values missing": (put("values", lambda a: a[:-1]), "'values' must have"),
-    "outputs too wide": (put("outputs", lambda a: a.astype(np.int64)), "'outputs' must be 1-D of"),
 }
 
 
@@ -155,13 +101,10 @@ BROKEN_CENTROIDS = {
     "a cycle": (shape([0, 0, 2, 2, 0]), "children after their parent"),
     "child out of range": (item("children", 0, 3), "children of their node, got 3 at 0"),
     "children fall": (item("children", slice(0, 2), [2, 1]), "increase within a node|of their"),
-    "children missing": (put("children", lambda a: a[:-1]), "'children' must have"),
     "slot out of range": (item("slots", -1, 40), r"'slots' must be in \[0, 40\), got 40"),
     "slots fall": (item("slots", slice(0, 2), [39, 0]), "must increase within a node, got slot 0"),
     "slots too wide": (put("slots", lambda a: a.astype(np.int32)), "must be uint16 for 40 buckets"),
     "row beyond the end": (item("sizes", 0, 65535), "'slots' must have"),
-    "weight nan": (item("weights", 0, np.nan), "'weights' must be finite, got nan at 0"),
-    "keys too few": (put("hash_keys", lambda a: a[:-1]), "'hash_keys' must have 2 items, got 1"),
     "no buckets": (inside("state", n_buckets=0), "n_buckets"),
     "too many buckets": (inside("state", n_buckets=2**31), "n_buckets"),
     "buckets too few": (inside("state", n_buckets=2), r"'slots' must be in \[0, 2\)"),
@@ -173,28 +116,21 @@ BROKEN_CENTROIDS = {
 
 BROKEN_PROTOTYPES = {
     "prototype beyond the end": (item("prototypes/sizes", 0, 65535), "prototypes/slots' must have"),
-    "prototypes too few": (put("prototypes/sizes", lambda a: a[:-1]), "sizes' must have 10 items"),
     "slot out of range": (item("prototypes/slots", 0, 12), r"slots' must be in \[0, 12\), got 12"),
     "slots fall": (item("prototypes/slots", slice(0, 2), [3, 2]), "must increase within a run"),
     "slots of another type": (
         put("prototypes/slots", lambda a: a.astype(np.int32)),
         "slots' must be uint16 like those of the trees, got int32",
     ),
-    "value nan": (item("prototypes/weights", 1, np.nan), "weights' must be finite, got nan at 1"),
     "value too large": (item("prototypes/weights", 1, 1e30), r"must be at most 1e\+12 in size"),
-    "values missing": (put("prototypes/weights", lambda a: a[:-1]), "weights' must have"),
     "scales unasked": (put("prototypes/scales", np.ones(10, np.float32)), "is allowed only with"),
-    "weight nan": (item("label_weights", 0, np.nan), "'label_weights' must be finite and >= 0"),
     "weight above one": (item("label_weights", 0, 2.0), "'label_weights' must be at most 1, got 2"),
-    "weights too few": (put("label_weights", lambda a: a[:-1]), "'label_weights' must have 10"),
 }
 
 
 BROKEN_INT8 = [
     (item("weights", 0, -128), r"'weights' must be in \[-127, 128\), got -128"),
-    (item("scales", 0, np.nan), "'scales' must be finite and >= 0"),
     (item("scales", 0, 1e38), "'scales' must be at most .* in size"),
-    (put("scales", lambda a: a[:-1]), "'scales' must have"),
     (put("scales", None), "'scales' is required with weights of int8"),
 ]
 
@@ -209,12 +145,3 @@ CASES = [
 @pytest.mark.parametrize(("which", "change", "message"), CASES)
 def test_broken_forest_is_refused_by_name(tmp_path, stored, which, change, message):
     refuse(tmp_path, stored[which], change, message)
-
-
-def test_forest_of_single_leaves_is_loaded(tmp_path):
-    model = FastXML(3, max_leaf_size=100, random_state=0).fit(X, Y)
-    assert model.forest_.tree_ptr.tolist() == [0, 1, 2, 3]
-    model.save(tmp_path / "a")
-    labels, scores = load(tmp_path / "a").predict_topk(X)
-    assert (labels == labels[0]).all()
-    assert (scores > 0).all()

@@ -1,8 +1,5 @@
 """Processes that map one model share it: what a process has of its own is bounded."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +8,7 @@ import pytest
 from defrag import DiSMEC, LabelTree
 from defrag._native import FlatWeights, LabelTreeArrays, LabelTreeWeights
 from defrag.classifiers.label_tree import TrainedTree
+from tests.helpers.processes import run_python
 
 pytestmark = [
     pytest.mark.slow,  # every test starts a process
@@ -24,7 +22,7 @@ N_LEAVES, N_FEATURES = 256, 50_000
 
 # Everything is imported and used once before the model is loaded.
 MEASURE = """
-import re, sys
+import re, sys, time
 import numpy as np
 from pathlib import Path
 from scipy import sparse
@@ -41,11 +39,13 @@ def predict(model):
     return model.predict_topk(row, k=5)
 
 predict(load(sys.argv[1]))
-before = private()
-model = load(sys.argv[2])
+load(sys.argv[1], mmap=False)
+before, start = private(), time.process_time()
+model = load(sys.argv[2], mmap=sys.argv[3] == "mapped")
+seconds = time.process_time() - start
 labels, _ = predict(model)
 assert (labels >= 0).all()
-print(private() - before)
+print(private() - before, seconds)
 """
 
 
@@ -113,21 +113,27 @@ def files(tmp_path_factory):
     return folder
 
 
+def measured(files, kind, weights, how="mapped"):
+    """Return the bytes that a process has of its own for a model, and the seconds of loading it."""
+    path = files / f"{weights} {kind}"
+    found = run_python("-c", MEASURE, files / f"small {kind}", path, how, timeout=600)
+    own, seconds = found.split()
+    return int(own), float(seconds), path.stat().st_size
+
+
 @pytest.mark.parametrize("kind", ["tree", "flat"])
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
 def test_mapped_model_takes_little_private_memory(weights, kind, files):
-    path = files / f"{weights} {kind}"
+    own, seconds, size = measured(files, kind, weights)
     if weights == "float32":
-        assert path.stat().st_size > MODEL_BYTES
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(files / f"small {kind}"), str(path)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+        assert size > MODEL_BYTES
     # Features of trees of int8, and their sizes, are restored from bytes.
-    restored = 6 * len(large_tree(0).weights.features) if path.name == "int8 tree" else 0
-    assert int(done.stdout) < OWN_BYTES + restored
+    restored = 6 * len(large_tree(0).weights.features) if (kind, weights) == ("tree", "int8") else 0
+    assert own < OWN_BYTES + restored
+    # Two seconds of CPU for a gigabyte, and room for a busy machine.
+    assert seconds < 0.5 + 10 * size / 2**30
+
+
+def test_pages_of_a_copy_are_private(files):
+    own, _, size = measured(files, "flat", "float32", "copy")
+    assert own > 0.9 * size
