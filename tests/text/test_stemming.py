@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from defrag import TextVectorizer, load
-from defrag.exceptions import ModelFormatError
 from defrag.text import _texts as _stemming
-from tests.helpers.model_drafts import Draft
+from tests.helpers.model_drafts import inside, refuse
 from tests.oracles.words import vectorise
 
 TEXTS = ["running dogs run", "the dog runs", "cats and a running cat", ""]
@@ -66,11 +65,8 @@ def test_the_file_names_the_stemmer(tmp_path):
 def test_a_file_with_an_unknown_stemmer_is_refused(tmp_path):
     pytest.importorskip("Stemmer")
     TextVectorizer(stemmer="english").fit(TEXTS).save(tmp_path / "a")
-    draft = Draft((tmp_path / "a").read_bytes())
-    draft.model["parameters"]["stemmer"] = "klingon"
-    (tmp_path / "a").write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match=r"stemmer must be one of .*, got 'klingon'"):
-        load(tmp_path / "a")
+    unknown = inside("parameters", stemmer="klingon")
+    refuse(tmp_path, (tmp_path / "a").read_bytes(), unknown, "stemmer must be one of .*'klingon'")
 
 
 def test_without_the_extra(without_stemmer):  # noqa: ARG001 - a fixture
