@@ -22,7 +22,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
-from typing import Any, NamedTuple
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -35,23 +34,6 @@ TIMEOUT_SECONDS = 600
 BUILD_SECONDS = 7200  # compilers do not hang, but the machine may be busy
 MEMORY_BYTES = 6 << 30
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow")
-
-
-class Mutant(NamedTuple):
-    """A change of a file, and the tests of which one must fail."""
-
-    path: str
-    old: str
-    new: str
-    tests: list[str]
-
-
-def mutants_of(path: str, rows: dict[str, Any]) -> list[Mutant]:
-    """Return the mutants of a file."""
-    return [
-        Mutant(path, old, new, (own or [rows["tests"]])[0].split())
-        for old, new, *own in rows.get("mutants", ())
-    ]
 
 
 class Copy:
@@ -74,15 +56,15 @@ class Copy:
             if not self._build("_core"):
                 raise SystemExit("the unchanged code does not compile")
 
-    def result_of(self, mutant: Mutant) -> str:
+    def result_of(self, path: str, old: str, new: str, tests: str) -> str:
         """Return what happens to a change: caught, NOT CAUGHT or "does not compile"."""
-        target = self.root / mutant.path
+        target = self.root / path
         source = target.read_text(encoding="utf-8")
-        target.write_text(source.replace(mutant.old, mutant.new), encoding="utf-8")
+        target.write_text(source.replace(old, new), encoding="utf-8")
         try:
             if target.suffix != ".py" and not self._build("_core"):
                 return "does not compile"
-            return "NOT CAUGHT" if self.passes(mutant.tests) else "caught"
+            return "NOT CAUGHT" if self.passes(tests.split()) else "caught"
         finally:
             target.write_text(source, encoding="utf-8")
 
@@ -129,35 +111,35 @@ def main() -> int:
     options = parser.parse_args()
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     mutants = [
-        mutant
+        (path, old, new, rows["tests"])
         for path, rows in table.items()
         if any(one in path for one in options.only)
-        for mutant in mutants_of(path, rows)
+        for old, new in rows["mutants"]
     ]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))  # of each command, too
-    native = any(not mutant.path.endswith(".py") for mutant in mutants)
+    native = any(not path.endswith(".py") for path, *_ in mutants)
     start, results = time.perf_counter(), []
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         copies: Queue[Copy] = Queue()
         for job in range(options.jobs):
             copies.put(Copy(Path(folder) / str(job), native=native))
-        every = sorted({test for mutant in mutants for test in mutant.tests})
+        every = sorted({test for *_, tests in mutants for test in tests.split()})
         first = copies.get()
         if not first.passes(every):
             raise SystemExit(f"the unchanged code does not pass {' '.join(every)}")
         copies.put(first)
 
-        def one(mutant: Mutant) -> str:
+        def one(mutant: tuple[str, str, str, str]) -> str:
             copy = copies.get()
             try:
-                return copy.result_of(mutant)
+                return copy.result_of(*mutant)
             finally:
                 copies.put(copy)
 
         with ThreadPoolExecutor(options.jobs) as pool:
-            for mutant, result in zip(mutants, pool.map(one, mutants), strict=True):
-                old, new = (" ".join(side.split()) for side in (mutant.old, mutant.new))
-                print(f"{result:16} {mutant.path}: {old!r} -> {new!r}", flush=True)
+            for (path, *sides, _), result in zip(mutants, pool.map(one, mutants), strict=True):
+                old, new = (" ".join(side.split()) for side in sides)
+                print(f"{result:16} {path}: {old!r} -> {new!r}", flush=True)
                 results.append(result)
     seconds = time.perf_counter() - start
     print(f"{results.count('caught')} of {len(results)} mutants caught, {seconds:.0f} s")

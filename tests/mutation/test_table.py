@@ -17,14 +17,13 @@ TABLE = tomllib.loads((ROOT / "tests/mutation/table.toml").read_text(encoding="u
 @pytest.mark.parametrize("path", TABLE)
 def test_changed_code_occurs_exactly_once(path):
     source = (ROOT / path).read_text(encoding="utf-8")
-    for old, *_ in [*TABLE[path].get("mutants", ()), *TABLE[path].get("equivalent", ())]:
+    for old, *_ in [*TABLE[path]["mutants"], *TABLE[path].get("equivalent", ())]:
         assert source.count(old) == 1, old
 
 
 def test_tests_of_mutants_exist():
     for rows in TABLE.values():
-        chosen = [rows.get("tests", ""), *(row[2] for row in rows.get("mutants", ()) if row[2:])]
-        for test in " ".join(chosen).split():
+        for test in rows["tests"].split():
             if test != "cpp":
                 file, *names = test.partition("[")[0].split("::")
                 assert (ROOT / file).exists(), test
