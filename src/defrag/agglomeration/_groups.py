@@ -9,41 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag.trees import largest_ids
 from defrag.typing import Csr, Ids
-
-
-def check_groups(
-    groups: ArrayLike, *, n_features: int | None = None, n_clusters: int | None = None
-) -> tuple[Ids, int]:
-    """Return the validated group of each feature and the number of groups.
-
-    - ``groups``, shape (n_features,): the group of each feature, or -1 for dropped features.
-    - ``n_features`` (optional): number of features, if known.
-    - ``n_clusters`` (optional): number of groups; default: the largest id plus one.
-    - Returns ``groups``: the validated array.
-    - Returns ``n_clusters``: the number of groups, including empty ones.
-    """
-    ids = np.asarray(groups)
-    if ids.ndim != 1 or not (ids.dtype.kind in "iu" or ids.size == 0):
-        raise ValueError(f"groups must be a 1-D array of ints, got {ids.ndim}-D of {ids.dtype}")
-    if n_features is not None and len(ids) != n_features:
-        raise ValueError(
-            f"groups must have one group for each feature: {n_features}, got {len(ids)}"
-        )
-    if ids.size and int(ids.min()) < -1:
-        raise ValueError(f"groups must be >= 0, or -1 to drop, got {ids.min()}")
-    largest = int(ids.max()) if ids.size else -1
-    if largest >= np.iinfo(np.int32).max:
-        raise ValueError(f"groups must be below 2**31 - 1, got {largest}")
-    if n_clusters is None:
-        n_clusters = largest + 1
-    elif largest >= n_clusters:
-        raise ValueError(f"groups must be below n_clusters ({n_clusters}), got {largest}")
-    return np.ascontiguousarray(ids, dtype=np.int32), n_clusters
 
 
 def membership(

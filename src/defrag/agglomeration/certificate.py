@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
-from defrag._validation import check_labels, check_matrix
-from defrag.agglomeration._groups import CutRows, check_groups, cut_rows, membership
+from defrag._validation import check_groups, check_labels, check_matrix
+from defrag.agglomeration._groups import CutRows, cut_rows, membership
 from defrag.typing import Csr, Ids, LabelsLike, MatrixLike
 
 __all__ = [

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defrag._validation import check_groups
 from defrag.exceptions import FormatError
 from defrag.io.files import InputStream, PathLike, ReadLimits, atomic_writer, open_input
 from defrag.io.xmc import check_limit
@@ -135,16 +136,10 @@ def write_groups(path: PathLike, groups: ArrayLike, n_clusters: int | None = Non
     >>> path.read_text()
     '2\n1 0 \n2 1 2 \n'
     """
-    ids = np.asarray(groups)
-    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
-        raise ValueError(f"groups must be a 1-D array of ints, got {ids.ndim}-D of {ids.dtype}")
-    if ids.size and ids.min() < -1:
-        raise ValueError(f"groups must be >= 0, or -1 to drop, got {ids.min()}")
+    ids, n_clusters = check_groups(groups, n_clusters=n_clusters)
     order = np.argsort(ids, kind="stable")
     order = order[ids[order] >= 0]
-    sizes = np.bincount(ids[order].astype(np.int64), minlength=n_clusters or 0)
-    if n_clusters is not None and len(sizes) > n_clusters:
-        raise ValueError(f"groups must be below n_clusters ({n_clusters}), got {len(sizes) - 1}")
+    sizes = np.bincount(ids[order], minlength=n_clusters)
     with atomic_writer(path) as file:
         file.write(b"%d\n" % len(sizes))
         for members in np.split(order, np.cumsum(sizes)[:-1]) if len(sizes) else []:

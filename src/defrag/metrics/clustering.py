@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from defrag._validation import check_labels, check_matrix
-from defrag.agglomeration._groups import check_groups, cut_rows
+from defrag._validation import check_groups, check_labels, check_matrix
+from defrag.agglomeration._groups import cut_rows
 from defrag.agglomeration.certificate import frobenius_spreads
 from defrag.typing import Csr, Ids, LabelsLike, MatrixLike
 

@@ -26,6 +26,13 @@ LARGEST = 1e12
 """Bound of numbers that are summed over unit rows, so that sums and squares stay finite."""
 
 
+def refuse(part: Part, name: str, wrong: NDArray[np.bool_], rule: str, found: Any) -> None:
+    """Fail at the first wrong item of an array; ``found`` has what it is."""
+    if wrong.any():
+        where = int(np.argmax(wrong))
+        part.fail(f"{part.name(name)} must {rule}, got {found[where]} at {where}")
+
+
 def check_length(part: Part, name: str, length: int) -> None:
     """Check the number of items of an array."""
     if len(part.arrays[name]) != length:

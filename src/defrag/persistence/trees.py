@@ -27,6 +27,7 @@ from defrag.persistence._checks import (
     check_permutation,
     check_size,
     find_decrease,
+    refuse,
 )
 from defrag.persistence._weights import (
     WEIGHT_TYPES,
@@ -122,11 +123,8 @@ def _check_nodes(part: Part, name: str, arity: int | None) -> None:
     first = part.arrays[name]
     check_ints(part, name, -1, len(first))
     inner = np.flatnonzero(first >= 0)
-    late = first[inner] <= inner
-    if late.any():
-        node = int(inner[np.argmax(late)])
-        part.fail(f"{part.name(name)} must have children after their parent, got {first[node]} at "
-                  f"{node}")  # fmt: skip
+    late = (first >= 0) & (first <= np.arange(len(first)))
+    refuse(part, name, late, "have children after their parent", first)
     counts = np.diff(first[inner].astype(np.int64), append=len(first))
     start = int(first[inner[0]]) if len(inner) else len(first)
     if start != 1 or (counts < 1).any() or (arity is not None and (counts != arity).any()):
@@ -170,9 +168,7 @@ def check_label_tree(part: Part, n_labels: int) -> None:
 
 def _check_children(part: Part) -> None:
     first, counts = part.arrays["first_child"], part.arrays["n_children"]
-    if (counts == 1).any():
-        node = int(np.argmax(counts == 1))
-        part.fail(f"{part.name('n_children')} must be 0 or at least 2, got 1 at {node}")
+    refuse(part, "n_children", counts == 1, "be 0 or at least 2", counts)
     inner = np.flatnonzero(counts)
     n_children = int(counts.sum(dtype=np.int64))
     if n_children != len(first) - 1:
@@ -506,9 +502,7 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
         got = "no tree" if not len(sizes) else f"none at {int(np.argmin(sizes))}"
         part.fail(f"{part.name('tree_ptr')} must give each tree a node, got {got}")
     check_ints(part, "n_children", 0, 3 if binary else 256)
-    if (counts == 1).any():
-        node = int(np.argmax(counts == 1))
-        part.fail(f"{part.name('n_children')} must be 0 or at least 2, got 1 at {node}")
+    refuse(part, "n_children", counts == 1, "be 0 or at least 2", counts)
     before = offsets(counts)
     n_children = before[tree_ptr[1:]] - before[tree_ptr[:-1]]
     wrong = n_children != sizes - 1
@@ -521,10 +515,7 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
     first = before[:-1] + 1 + tree_of
     inner = np.asarray(counts > 0)
     early = inner & (first <= np.arange(len(counts)))
-    if early.any():
-        node = int(np.argmax(early))
-        part.fail(f"{part.name('n_children')} must have children after their parent, got "
-                  f"{first[node]} at {node}")  # fmt: skip
+    refuse(part, "n_children", early, "have children after their parent", first)
     return np.where(inner, first, 0).astype(np.int32)
 
 
@@ -544,10 +535,7 @@ def check_centroids(part: Part, entry_ptr: Offsets, n_children: NDArray[np.uint8
     children, slots = part.arrays["children"], part.arrays["slots"]
     check_length(part, "children", len(slots))
     beyond = children >= np.repeat(n_children, np.diff(entry_ptr))
-    if beyond.any():
-        where = int(np.argmax(beyond))
-        part.fail(f"{part.name('children')} must be children of their node, got {children[where]} "
-                  f"at {where}")  # fmt: skip
+    refuse(part, "children", beyond, "be children of their node", children)
 
     def keys(block: slice) -> NDArray[np.int64]:
         return np.asarray(slots[block] * np.int64(256) + children[block])
