@@ -1,27 +1,16 @@
 """What ``make torture`` tries; every batch of a scenario is the same for the same number."""
 
-import itertools
 import random
 
 import numpy as np
 from scipy import sparse
 
 from defrag.exceptions import ModelFormatError
-from defrag.trees import build_tree
 from tests.contract.subject import answer_bits, answers, check_answers, file_bytes, subjects
-from tests.data import make_data, unit_items
+from tests.data import make_data
 from tests.fuzz import models, readers
 from tests.fuzz.torture import Scenario
 from tests.helpers import kill_savers
-
-TINY = {
-    "one item": np.eye(1, 3),
-    "two items": np.eye(2, 3),
-    "equal items": np.ones((9, 4)),
-    "zero items": np.zeros((7, 3)),
-    "duplicates": np.repeat(np.eye(4), 5, axis=0),
-}
-"""Items to cluster; a sixth kind is random."""
 
 
 def texts(batch, _folder):
@@ -46,23 +35,6 @@ def kills_while_saving(batch, folder):
     """Kill a process that saves; the file is the old or the new one."""
     kill_savers.kill(folder, 20, seed=batch)
     return 20, 0
-
-
-def trees_of_tiny_data(batch, _folder):
-    """Build trees of unusual items with a hundred seeds each."""
-    names = [*TINY, "power law"]
-    for name, seed in itertools.product(names, range(100 * batch, 100 * batch + 100)):
-        items = sparse.csr_array(np.float32(TINY[name])) if name in TINY else unit_items(seed)
-        leaf = 1 + seed % 4
-        tree, _ = build_tree(items, max_leaf_size=leaf, seed=seed)
-        assert sorted(tree.order.tolist()) == list(range(items.shape[0])), (name, seed)
-        sizes = tree.end - tree.begin
-        inner = np.flatnonzero(tree.first_child >= 0)
-        halves = sizes[tree.first_child[inner]], sizes[tree.first_child[inner] + 1]
-        assert (abs(halves[0] - halves[1]) <= 1).all(), (name, seed)
-        assert sizes[tree.first_child < 0].sum() == items.shape[0], (name, seed)
-        assert sizes[tree.first_child < 0].max() <= leaf, (name, seed)
-    return 100 * len(names), 0
 
 
 def threads_and_bits(batch, folder):
@@ -125,7 +97,6 @@ SCENARIOS = {
         model_files, 5_000 * len(FILES), lambda batch: models.good(FILES[batch % len(FILES)])
     ),
     "kills while saving": Scenario(kills_while_saving, 1_000),
-    "trees of tiny data": Scenario(trees_of_tiny_data, 6_000),
     "threads and bits": Scenario(threads_and_bits, 10_000),
     "extreme numbers": Scenario(extreme_numbers, 10_000),
     "unusual shapes": Scenario(unusual_shapes, 10_000),

@@ -140,8 +140,8 @@ def test_result_is_equal_for_any_threads(split):
 
 
 def degenerate(kind, rng):
-    if kind == "one item":
-        return np.ones((1, 3))
+    if kind in {"one item", "two items"}:
+        return np.eye(1 + (kind == "two items"), 3)
     if kind == "all zero":
         return np.zeros((37, 5))
     if kind == "all equal":
@@ -157,7 +157,8 @@ def degenerate(kind, rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kind", ["one item", "all zero", "all equal", "duplicates", "one not zero", "power law"]
+    "kind",
+    ["one item", "two items", "all zero", "all equal", "duplicates", "one not zero", "power law"],
 )
 def test_degenerate_items_for_a_thousand_seeds(kind):
     @functools.cache
@@ -168,8 +169,9 @@ def test_degenerate_items_for_a_thousand_seeds(kind):
     for seed in range(1000):
         split = "ndcg" if seed % 4 == 0 else "kmeans"
         items = items_of(seed % 10, split)
-        tree, _ = build_tree(items, max_leaf_size=3, split=split, seed=seed, tol=0.0)
-        check_invariants(tree, items.shape[0], 3)
+        leaf = 1 + seed % 3
+        tree, _ = build_tree(items, max_leaf_size=leaf, split=split, seed=seed, tol=0.0)
+        check_invariants(tree, items.shape[0], leaf)
 
 
 def test_identical_and_zero_items_are_split_by_id():
