@@ -23,9 +23,15 @@ from defrag.exceptions import DataWarning, FormatError
 from defrag.io.corpora import CORPUS_FORMS, Corpus, open_corpus
 from defrag.io.documents import CorpusOptions
 from defrag.io.files import atomic_writer, display_name, open_input
-from defrag.io.formats import RowBlocks, cut_rows
 from defrag.io.parquet import table_bytes
-from defrag.io.points import check_base, form_of_name, refuse_texts, text_form
+from defrag.io.points import (
+    RowBlocks,
+    check_base,
+    cut_rows,
+    form_of_name,
+    refuse_texts,
+    text_form,
+)
 from defrag.io.predictions import format_ranking, json_lines, short_floats
 from defrag.io.xmc import read_svmlight
 from defrag.persistence import load

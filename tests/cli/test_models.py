@@ -30,7 +30,7 @@ PREDICTED = [
 @pytest.mark.parametrize("k", [1, 3, 8, 20])
 @pytest.mark.parametrize("data", PREDICTED, ids=" ".join)
 def test_predict_writes_bytes_of_library(folder, data, k, monkeypatch):
-    monkeypatch.setattr("defrag.io.formats.ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr("defrag.io.points.ROWS_AT_A_TIME", 7)
     line = ("predict", "model.safetensors", data[0], "--top-k", str(k), "--output", "out")
     assert run_well(*line, *data[1:]) == ""
     scores = load(folder / "model.safetensors").decision_function(points()[0], k=k)

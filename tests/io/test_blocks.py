@@ -11,7 +11,7 @@ from scipy import sparse
 from defrag.exceptions import FormatError
 from defrag.io import read_xmc, write_features, write_xmc
 from defrag.io.files import open_input
-from defrag.io.formats import RowBlocks
+from defrag.io.points import RowBlocks
 from tests.helpers.cli_model_data import points
 
 

@@ -2,7 +2,7 @@
 
 Both are specified in ``cpp/core/formats/xmc_parser.hpp``, beside the parser; this module turns what
 it returns into matrices, warnings and errors that name file and line. Predictions have the same
-grammar (``predictions.py``); ``formats.py`` finds out which format a file has.
+grammar (``predictions.py``); ``points.py`` finds out which format a file has.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from scipy import sparse
 from defrag._progress import escaped, progress_pulse
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io.files import display_name, open_input
-from defrag.io.formats import data_form
 from defrag.io.npz import parse_npz
+from defrag.io.points import data_form
 from defrag.io.predictions import parse_named_predictions, parse_predictions, prediction_form
 from defrag.typing import Csr
 
