@@ -3,6 +3,7 @@
 The format is known by the suffix of a name or by the content; svmlight text has no header, so its
 suffix or the caller must tell it. The commands read and write all their data by these functions;
 a file of any size costs `RowBlocks`, which ``defrag predict`` reads, the memory of a block.
+"""
 
 from __future__ import annotations
 
