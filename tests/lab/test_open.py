@@ -10,10 +10,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from defrag import DiSMEC
 from defrag.io import Split, write_xmc
 from defrag.lab.corpus import Corpus
-from defrag.lab.measures import ranking_of, run, top_labels
+from defrag.lab.measures import ranking_of, run
 from defrag.lab.records import values_of
 from defrag.lab.runs import predicted
 from defrag.metrics import Predictions, evaluate, read_any_predictions
+from defrag.metrics._ranked import top_columns
 from defrag.prediction import LineFormat, predict_file
 from defrag.specs import build, describe_foreign, foreign_class
 from tests.data import make_data
@@ -80,9 +81,7 @@ def test_what_is_no_class_is_refused(word, message):
 
 def test_top_labels_are_sorted_and_padded():
     scores = sparse.csr_array([[0, 0.5, 0.9, 0.5], [0, 0, 0, 0], [0.1, 0, 0, 0]])
-    labels, values = top_labels(scores, 2)
-    assert labels.tolist() == [[2, 1], [-1, -1], [0, -1]]
-    assert values.tolist() == [[0.9, 0.5], [0, 0], [0.1, 0]]
+    assert top_columns(scores, 2).tolist() == [[2, 1], [-1, -1], [0, -1]]
 
 
 @pytest.mark.parametrize("suffix", ["txt", "npz"])

@@ -55,33 +55,12 @@ class Occurrences(NamedTuple):
     ends: Offsets
 
 
-def choose_terms(
-    corpus: TextCorpus,
-    *,
-    pairs: bool,
-    characters: tuple[int, int],
-    min_df: int,
-    max_features: int | None,
-    n_threads: int,
-) -> Terms:
-    """Return the terms of a corpus that become features.
+choose_terms = named(TextCorpus.choose_terms, Terms)
+"""Return the terms of a corpus that become features.
 
-    - ``pairs``: whether pairs of adjacent words are terms.
-    - ``characters``: minimum and maximum length of character n-grams; (0, 0) for words.
-    - ``min_df``: minimum number of texts that contain a term.
-    - ``max_features``: maximum number of terms.
-    """
-    least, most = characters
-    return Terms(
-        *corpus.choose_terms(
-            pairs=pairs,
-            least=least,
-            most=most,
-            min_df=min_df,
-            max_features=max_features,
-            n_threads=n_threads,
-        )
-    )
+``pairs`` of adjacent words are terms, or character n-grams of ``least`` to ``most`` characters,
+or words if both are 0; of those in at least ``min_df`` texts, at most ``max_features``.
+"""
 
 
 def text_features(terms: Terms, characters: tuple[int, int]) -> TextFeatures:

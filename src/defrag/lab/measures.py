@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from defrag import registry
 from defrag.agglomeration import FeatureClustering
@@ -22,7 +21,6 @@ from defrag.lab.records import size_of, timed
 from defrag.lab.texts import TextFiles, run_on_texts
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
 from defrag.specs import build
-from defrag.typing import Csr
 
 K = (1, 3, 5)
 N_LABELS = 400
@@ -85,19 +83,6 @@ def measure(labels: Any, train: Split, test: Split) -> dict[str, Any]:
         "rare": _rare(labels, train, test),
         "labels": _hits(labels, test),
     }
-
-
-def top_labels(scores: Csr, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the best columns of each row of a sparse matrix, padded with -1, and their values."""
-    rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-    order = np.lexsort((scores.indices, -scores.data, rows))
-    places = np.arange(len(rows)) - np.repeat(scores.indptr[:-1], np.diff(scores.indptr))
-    kept = places < k
-    labels = np.full((scores.shape[0], k), -1, dtype=np.int32)
-    values = np.zeros(labels.shape)
-    labels[rows[kept], places[kept]] = scores.indices[order][kept]
-    values[rows[kept], places[kept]] = scores.data[order][kept]
-    return labels, values
 
 
 def _run_peer(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:

@@ -27,10 +27,11 @@ from typing import Any
 from defrag._progress import logger, progress_pulse
 from defrag.io import Split
 from defrag.lab.corpus import Corpus, read_shared
-from defrag.lab.measures import K, measure, run, top_labels
+from defrag.lab.measures import K, measure, run
 from defrag.lab.records import Job, Record, Result, Store, machine, versions
 from defrag.lab.texts import TextFiles, read_files
 from defrag.metrics import Predictions, Truth, align
+from defrag.metrics._ranked import top_columns
 
 # --- An attempt at a run: its result, or the error that ended it, as part of a record.
 
@@ -71,7 +72,7 @@ def predicted(
     train, test = corpus.train, corpus.test
     truth = Truth(f"the test points of {corpus.facts.name}", test.Y)
     scores = align(found, truth, None, label_names).scores
-    labels, _ = top_labels(scores, max(K))
+    labels = top_columns(scores, max(K))
     measured = measure(labels, train, test)
     record = {"method": name, "data": corpus.facts.to_json(), "seed": 0, "n_jobs": 1,
               "estimator": {"kind": "predictions", "parameters": {"file": found.name}},

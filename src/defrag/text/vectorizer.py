@@ -408,10 +408,12 @@ class TextVectorizer(TransformerMixin, Estimator):
         if self.characters is not None and self.ngrams != 1:
             raise ValueError(f"ngrams must be 1 with characters, got {self.ngrams!r}")
         corpus = self._read(texts, self._threads)
+        least, most = Lengths.bounds(self.characters)
         terms = _native.choose_terms(
             corpus,
             pairs=self.ngrams == 2,
-            characters=Lengths.bounds(self.characters),
+            least=least,
+            most=most,
             min_df=int(self.min_df),
             max_features=None if self.max_features is None else int(self.max_features),
             n_threads=self._threads,
