@@ -138,20 +138,34 @@ void bind_agglomeration_kernels(nb::module_& m) {
         "scale"_a.noconvert() = nb::none(), "n_threads"_a, "progress"_a = nb::none());
 }
 
+void bind_group_statistics(nb::module_& m) {
+    m.def(
+        "group_statistics",
+        [](const CsrView& X, const Array<std::int32_t>& groups, std::int64_t n_groups,
+           Pooling pooling, unsigned n_threads) {
+            require(n_items(groups) == X.n_cols, "groups must have one entry per feature");
+            check_below(groups, n_groups, "a group must be below n_groups");
+            ColumnStatistics statistics =
+                run(n_threads, nb::none(), group_statistics, X, groups.data(), n_groups, pooling);
+            return std::pair(to_numpy(std::move(statistics.counts)),
+                             to_numpy(std::move(statistics.energy)));
+        },
+        "X"_a, "groups"_a.noconvert(), nb::kw_only(), "n_groups"_a, "pooling"_a = Pooling::kSum,
+        "n_threads"_a);
+}
+
 void bind_tight(nb::module_& m) {
     m.def(
         "tight_leaders",
-        [](const CsrView& items, const Array<std::int32_t>& order, double min_cosine,
-           std::uint64_t seed, unsigned n_threads, const nb::object& progress) {
-            require(n_items(order) == items.n_rows, "order must have one entry per item");
-            require(std::all_of(order.data(), order.data() + order.size(),
-                                [&](std::int32_t id) { return id >= 0 && id < items.n_rows; }),
-                    "order must name items");
-            return to_numpy(
-                run(n_threads, progress, tight_leaders, items, order.data(), min_cosine, seed));
+        [](const CsrView& X, double min_cosine, std::uint64_t seed, unsigned n_threads,
+           const nb::object& progress) {
+            const float* const own_lengths = nullptr;
+            ColumnStatistics statistics =
+                run(n_threads, nb::none(), column_statistics, X, own_lengths);
+            auto leaders = run(n_threads, progress, tight_leaders, X, statistics, min_cosine, seed);
+            return std::pair(to_numpy(std::move(leaders)), to_numpy(std::move(statistics.energy)));
         },
-        "items"_a, "order"_a.noconvert(), nb::kw_only(), "min_cosine"_a, "seed"_a, "n_threads"_a,
-        "progress"_a = nb::none());
+        "X"_a, nb::kw_only(), "min_cosine"_a, "seed"_a, "n_threads"_a, "progress"_a = nb::none());
 }
 
 void bind_kmeans(nb::module_& m) {
@@ -210,6 +224,7 @@ void bind_agglomeration(nb::module_& m) {
     bind_representations(m);
     bind_tree(m);
     bind_agglomeration_kernels(m);
+    bind_group_statistics(m);
     bind_tight(m);
     bind_kmeans(m);
     bind_matches(m);

@@ -67,4 +67,35 @@ Csr agglomerate(const Context& context, const CsrView& matrix, const std::int32_
     return build_rows(context, matrix.n_rows, n_groups, kRowsPerBlock, fill);
 }
 
+ColumnStatistics group_statistics(const Context& context, const CsrView& matrix,
+                                  const std::int32_t* groups, std::int64_t n_groups,
+                                  Pooling pooling) {
+    ColumnStatistics statistics{Vector<std::int64_t>(n_groups), Vector<double>(n_groups)};
+    Vector<float> sums(n_groups);
+    Vector<std::int32_t> n_members(n_groups);
+    Vector<std::int32_t> present;
+    for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
+        double squared = 0.0;
+        present.clear();
+        for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
+            const double value = matrix.data[p];
+            squared += value * value;
+            const std::int32_t group = groups[matrix.indices[p]];
+            if (group < 0) continue;
+            if (n_members[group]++ == 0) present.push_back(group);
+            sums[group] += matrix.data[p];
+        }
+        for (const std::int32_t group : present) {
+            double value = sums[group];
+            if (pooling == Pooling::kMeanNonzero) value /= n_members[group];
+            statistics.counts[group] += value != 0.0;
+            statistics.energy[group] += value * value / squared;
+            sums[group] = 0.0F;
+            n_members[group] = 0;
+        }
+        if (row % kRowsPerBlock == 0) context.check();
+    }
+    return statistics;
+}
+
 }  // namespace defrag

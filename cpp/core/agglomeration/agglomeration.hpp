@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "core/agglomeration/representations.hpp"
 #include "core/base/csr.hpp"
 #include "core/base/parallel.hpp"
 
@@ -19,5 +20,11 @@ enum class Pooling {
 /// std::invalid_argument if a group is not below n_groups or a sum is not finite.
 Csr agglomerate(const Context& context, const CsrView& matrix, const std::int32_t* groups,
                 std::int64_t n_groups, Pooling pooling, const float* scale);
+
+/// Returns column_statistics of agglomerate without its result, rows divided by the lengths they
+/// have before. Groups must be below n_groups. O(non-zeros) time, on one thread.
+ColumnStatistics group_statistics(const Context& context, const CsrView& matrix,
+                                  const std::int32_t* groups, std::int64_t n_groups,
+                                  Pooling pooling);
 
 }  // namespace defrag

@@ -3,23 +3,25 @@
 
 #include <cstdint>
 
+#include "core/agglomeration/representations.hpp"
 #include "core/base/csr.hpp"
 #include "core/base/parallel.hpp"
 
 namespace defrag {
 
-/// Returns the leader of every item: one that is so like it that both may share a weight, or
-/// itself. Items come forward in `order`, the strongest first. One becomes a follower of a leader
-/// that it has at least the cosine `min_cosine` with, and a leader if none is found. `items` are
-/// unit rows; rows without entries are alone.
+/// Returns the leader of every column: one that is so like it that both may share a weight, or
+/// itself. Columns come forward by falling energy, with `statistics` of column_statistics. One
+/// becomes a follower of an earlier leader that it has at least the cosine `min_cosine` with, on
+/// unit rows, and a leader if none is found. Columns without entries are alone.
 ///
-/// The samples of an item are its coordinates that come first in a random order of coordinates, so
-/// that two items share them about as often as they share coordinates. The few leaders with the
-/// most shared samples are compared, exactly: a leader may be missed, but no item follows one
-/// that is less like it than `min_cosine`.
-/// O(entries) time, and a few integers per item; threads find the samples, one the leaders.
-Vector<std::int32_t> tight_leaders(const Context& context, const CsrView& items,
-                                   const std::int32_t* order, double min_cosine,
+/// Columns are judged by their entries in the first rows of a random order, which are all entries
+/// of a rare one: they are compared with the few leaders with which they share the most of the very
+/// first ones. A pass over all rows then computes the cosines of those that would follow, and
+/// whoever is refused may try another leader once. A leader may be missed, but no column follows
+/// one that is less like it than `min_cosine`. O(entries) time, a few numbers per column and
+/// thread; threads compute the cosines, one the rest.
+Vector<std::int32_t> tight_leaders(const Context& context, const CsrView& matrix,
+                                   const ColumnStatistics& statistics, double min_cosine,
                                    std::uint64_t seed);
 
 }  // namespace defrag

@@ -52,6 +52,7 @@ from defrag._core import (
     focus_kernel_rows,
     focus_rows,
     forest_search,
+    group_statistics,
     impute,
     inspect_csr,
     inspect_entries,

@@ -74,7 +74,7 @@ class FeaturePooling(RowTransformer):
         self.energy_ = energy
         self.scale_ = None
         if scale == "energy":
-            self.scale_ = self._find_scale(X)
+            self.scale_ = self._find_scale(self._group_statistics(X)[1])
 
     @on_snapshot
     def inverse_transform(self, Xt: MatrixLike) -> Any:
@@ -202,12 +202,20 @@ class FeaturePooling(RowTransformer):
                 "require 'sum' or 'mean'"
             )
 
-    def _find_scale(self, X: Csr) -> Floats:
-        """Return factors that give every group the energy of its features on unit rows."""
-        lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=self._threads)
-        _, energy = _native.column_statistics(
-            self._apply(X), row_lengths=lengths, n_threads=self._threads
+    def _group_statistics(self, X: Csr) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the entries of every group that is not scaled, and its energy on unit rows."""
+        counts, energy = _native.group_statistics(
+            X,
+            self.labels_,
+            n_groups=self.n_clusters_,
+            pooling=self._kernel_pooling(),
+            n_threads=self._threads,
         )
+        factor = self._factor()
+        return counts, energy if factor is None else energy * np.square(factor, dtype=np.float64)
+
+    def _find_scale(self, energy: NDArray[np.float64]) -> Floats:
+        """Return factors that give groups of this energy that of their features."""
         kept = self.labels_ >= 0
         wanted = np.bincount(self.labels_[kept], self.energy_[kept], minlength=self.n_clusters_)
         ratio = np.divide(wanted, energy, out=np.ones(self.n_clusters_), where=energy > 0)
@@ -219,7 +227,7 @@ class FeaturePooling(RowTransformer):
             X,
             self.labels_,
             n_groups=self.n_clusters_,
-            pooling=Pooling.mean_nonzero if self._pooling() == "mean_nonzero" else Pooling.sum,
+            pooling=self._kernel_pooling(),
             scale=self._factor(),
             n_threads=self._threads,
         )
@@ -227,6 +235,9 @@ class FeaturePooling(RowTransformer):
     def _pooling(self) -> str:
         pooling: str = self._check_parameter("pooling")  # it may have been set after fit
         return pooling
+
+    def _kernel_pooling(self) -> Pooling:
+        return Pooling.mean_nonzero if self._pooling() == "mean_nonzero" else Pooling.sum
 
     def _factor(self) -> Floats | None:
         """Return the factors of the sums of the groups, or None."""

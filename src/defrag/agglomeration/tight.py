@@ -54,20 +54,13 @@ class Tight(FeatureClustering):
     _state = State(Number("saving_", Float(0.0, 1.0)))
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:  # noqa: ARG002 - of clusterings
-        columns = _native.feature_rows(
-            X,
-            coordinate=np.arange(X.shape[0], dtype=np.int32),
-            n_coords=X.shape[0],
-            wanted=np.ones(X.shape[1], dtype=np.bool_),
-            n_threads=self._threads,
-        )
-        items = _native.scale_rows(columns, n_threads=self._threads)
-        _, energy = _native.column_statistics(X, n_threads=self._threads)
-        order = np.argsort(-energy, kind="stable").astype(np.int32)
-        leaders = _native.tight_leaders(
-            items, order, min_cosine=self.min_cosine, seed=seed, n_threads=self._threads
+        leaders, energy = _native.tight_leaders(
+            X, min_cosine=self.min_cosine, seed=seed, n_threads=self._threads
         )
         kept, labels = np.unique(leaders, return_inverse=True)
         self.n_iter_ = 1
-        self._set_groups(X, labels.astype(np.int32), len(kept), energy, self.scale)
-        self.saving_ = 1.0 - self._apply(X).nnz / X.nnz if X.nnz else 0.0
+        self._set_groups(X, labels.astype(np.int32), len(kept), energy, None)
+        counts, pooled = self._group_statistics(X)
+        self.saving_ = 1.0 - int(counts.sum()) / X.nnz if X.nnz else 0.0
+        if self.scale == "energy":
+            self.scale_ = self._find_scale(pooled)
