@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import Agglomerated, DiSMEC
+from defrag import Agglomerated, DiSMEC, LabelTree
 from defrag.agglomeration import Tight
 from tests.data import make_data
 
@@ -48,3 +48,40 @@ def test_unlike_columns_stay_as_they_are():
     tight = Tight(random_state=0).fit(X)
     assert tight.saving_ == 0.0
     np.testing.assert_array_equal(tight.labels_, np.arange(50))
+
+
+def test_automatic_groups_need_a_saving():
+    few = sparse.csr_array(np.hstack([np.eye(60), np.eye(60)[:, :2]]).astype(np.float32))
+    auto, given = Tight(random_state=0).fit(few), Tight(0.7, random_state=0).fit(few)
+    assert (auto.n_clusters_, given.n_clusters_) == (62, 60)
+    assert auto.saving_ == given.saving_ == pytest.approx(2 / 62)
+    assert (auto.transform(few) != few).nnz == 0
+    many = sparse.csr_array(np.hstack([np.eye(60), np.eye(60)]).astype(np.float32))
+    assert Tight(random_state=0).fit(many).n_clusters_ == 60
+    with pytest.raises(ValueError, match=r"min_cosine of Tight must be .* or 'auto', got 'x'"):
+        Tight("x").fit(few)
+
+
+@pytest.mark.parametrize("min_cosine", [0.5, 0.8, 0.99])
+def test_bounds_hold_for_scores_and_for_products_of_points(min_cosine):
+    draw = np.random.default_rng(1)
+    base = draw.random((60, 12)) * (draw.random((60, 12)) < 0.4)
+    noisy = base[:, draw.integers(0, 12, 30)] * draw.uniform(0.6, 1.4, (60, 30))
+    X = sparse.csr_array(np.hstack([base, noisy]).astype(np.float32))
+    X = sparse.csr_array(sparse.diags_array(1 / sparse.linalg.norm(X, axis=1)) @ X)
+    tight = Tight(min_cosine, random_state=0).fit(X)
+    for level in ("residual", "spectral", "frobenius"):
+        change = tight.certificate(X, draw.normal(size=(42, 3)), level=level)
+        assert (change.change <= change.bound * (1 + 1e-9)).all()
+        assert (change.bound > 0).all()
+    before, after = X.toarray(), tight.transform(X).toarray()
+    moved = np.linalg.norm(after @ after.T - before @ before.T, 2)
+    grouped = np.bincount(tight.labels_)[tight.labels_] > 1
+    assert 0 < moved <= 2 * np.sqrt(1 - min_cosine**2) * tight.energy_[grouped].sum()
+
+
+def test_an_ensemble_shares_one_grouping():
+    X, Y = make_data()
+    model = Agglomerated(LabelTree(2), Tight(0.9), random_state=0).fit(X, Y)
+    assert len(model.members_) == 1
+    assert model.members_[0][1].n_trees == 2

@@ -8,7 +8,7 @@ parameters and ``fit`` of everything that finds groups: Defrag, Hybrid and the r
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,6 +279,9 @@ def _check_groups(part: Part) -> None:
 
 class FeatureClustering(FeaturePooling):
     """Base class of estimators that find groups of features."""
+
+    _differs_by_seed: ClassVar[bool] = True
+    """Whether members of an ensemble gain from clusterings of their own."""
 
     scale: str | None = param(
         Choice((None, "energy")), "Scale each group to the energy of its features.", default=None

@@ -84,7 +84,7 @@ class Agglomerated(Reducing):
     )
     per_member: bool = param(
         Choice((True, False)),
-        "Whether every member has its own clustering, or all share one.",
+        "Whether every member has its own clustering, or all share one, as with ``Tight``.",
         default=True,
     )
 
@@ -117,7 +117,7 @@ class Agglomerated(Reducing):
         """Return the members of the base, or the base itself."""
         base = self._unfitted_base()
         base._check_parameters()  # n_members is derived from parameters
-        n_members = base._n_members if self.per_member else 1
+        n_members = base._n_members if self._own_clusterings() else 1
         return [
             (base._as_member() if n_members > 1 else clone(base)).set_params(
                 random_state=own, n_jobs=self.n_jobs
@@ -125,9 +125,17 @@ class Agglomerated(Reducing):
             for own in member_seeds(seed, n_members)
         ]
 
-    def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> FeatureClustering:
+    def _unfitted_clustering(self) -> FeatureClustering:
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
         check_part(self, "agglomeration", agglomeration, FeatureClustering)
+        return agglomeration
+
+    def _own_clusterings(self) -> bool:
+        """Return whether every member has its own clustering."""
+        return self.per_member and self._unfitted_clustering()._differs_by_seed
+
+    def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> FeatureClustering:
+        agglomeration = self._unfitted_clustering()
         own: FeatureClustering = clone(agglomeration).set_params(
             random_state=seed, n_jobs=self.n_jobs
         )
@@ -216,7 +224,7 @@ class Agglomerated(Reducing):
     def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of the base and of a clustering per member."""
         base = self._unfitted_base()
-        n_members = base._n_members if self.per_member else 1
+        n_members = base._n_members if self._own_clusterings() else 1
         pooling = Cost(n_members * X.nnz * _SECONDS_PER_NON_ZERO, 0.0)
         return base._training_cost(X, Y) + pooling
 

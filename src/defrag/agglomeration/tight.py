@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defrag import _native
-from defrag._parameters import Float, fitted, param
+from defrag._parameters import Float, OrAuto, fitted, param
+from defrag._progress import logger
 from defrag.agglomeration._clustering import FeatureClustering
 from defrag.persistence.fields import Number, State
 
@@ -19,12 +20,21 @@ if TYPE_CHECKING:
     from defrag.typing import Csr, LabelsLike
 
 
+AUTO_COSINE = 0.7
+"""The cosine "auto", chosen on splits of training texts; see decision 045."""
+
+LEAST_SAVING = 0.05
+"""The share of entries that "auto" needs to group anything."""
+
+
 class Tight(FeatureClustering):
     """Group features whose columns are nearly equal, and leave the others alone.
 
     Every feature of a group has at least the cosine ``min_cosine`` with the strongest one, that
     with the most energy. Groups of equal columns change no score of a linear classifier: scaled to
-    the energy of their features, they give the same products of points.
+    the energy of their features, they give the same products of points. In general, the matrix of
+    these products changes by at most ``2 * sqrt(1 - min_cosine**2)`` times the energy of the
+    features that are not alone.
 
     See Also
     --------
@@ -41,26 +51,41 @@ class Tight(FeatureClustering):
     ([0, 0, 1, 2], 0.33)
     """
 
-    min_cosine: float = param(
-        Float(0.0, 1.0, open_low=True),
-        "Least cosine of the column of a feature with that of the strongest of its group.",
-        default=0.8,
+    min_cosine: float | str = param(
+        OrAuto(Float(0.0, 1.0, open_low=True)),
+        "Least cosine of the column of a feature with that of the strongest of its group; "
+        f'"auto" is {AUTO_COSINE}, and groups nothing if less than {LEAST_SAVING:.0%} of the '
+        "entries would disappear.",
+        kind='float or "auto"',
+        default="auto",
         kw_only=False,
     )
     scale: str | None = param(default="energy")
 
-    saving_: float = fitted("float", "Share of the entries of the training data that disappear.")
+    saving_: float = fitted(
+        "float", "Share of the entries of the training data that disappear, or would disappear."
+    )
+
+    _differs_by_seed = False
 
     _state = State(Number("saving_", Float(0.0, 1.0)))
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:  # noqa: ARG002 - of clusterings
+        auto = isinstance(self.min_cosine, str)
         leaders, energy = _native.tight_leaders(
-            X, min_cosine=self.min_cosine, seed=seed, n_threads=self._threads
+            X,
+            min_cosine=float(AUTO_COSINE if auto else self.min_cosine),
+            seed=seed,
+            n_threads=self._threads,
         )
         kept, labels = np.unique(leaders, return_inverse=True)
         self.n_iter_ = 1
         self._set_groups(X, labels.astype(np.int32), len(kept), energy, None)
         counts, pooled = self._group_statistics(X)
         self.saving_ = 1.0 - int(counts.sum()) / X.nnz if X.nnz else 0.0
-        if self.scale == "energy":
+        logger.info("Tight: %.0f%% of the entries say nothing new", 100 * self.saving_)
+        if auto and self.saving_ < LEAST_SAVING:
+            alone = np.arange(X.shape[1], dtype=np.int32)
+            self._set_groups(X, alone, X.shape[1], energy, None)
+        elif self.scale == "energy":
             self.scale_ = self._find_scale(pooled)
