@@ -1,9 +1,9 @@
 """Imputation of missing features from co-occurring ones: FIAT of the paper.
 
-Points are L2-normalised before and after. The paper replaces x by C x, where C is the pseudo
-co-occurrence of the features; this is dominated by frequent features and loses a fifth of the
-precision on complete points. The default therefore adds to a point only as much as it seems to
-have lost.
+The paper replaces a point x by C x, where C is the pseudo co-occurrence of the features; this is
+dominated by frequent features and loses most of the precision on complete points. The default
+therefore adds to a point only as much as it seems to have lost, and L2-normalises points before and
+after.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from defrag._estimator import RowTransformer, all_or_nothing
 from defrag._native import GroupLayout
 from defrag._parameters import SEED_KIND, Choice, Float, Int, OrAuto, fitted, param
 from defrag._scikit import OneToOneFeatureMixin, clone
-from defrag._validation import check_features, check_seed
+from defrag._validation import check_features, check_matrix, check_seed
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import RIDGE, CoOccurrence, find_groups
 from defrag.classifiers import LabelTree
@@ -319,6 +319,10 @@ _RULE = State(
 _COMPANIONS = State(Sparse("lists", name="companions"), make=Companions)
 
 
+# The modes of the paper's own formula.
+_PAPER = ("paper", "missing")
+
+
 class Fiat(OneToOneFeatureMixin, RowTransformer):
     """Impute missing features of points.
 
@@ -347,9 +351,11 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
     """
 
     mode: str = param(
-        Choice(("blend", "cosine", "paper")),
-        "The sum above; u C alone, with cosines instead of slopes; or u C with raw products, "
-        "as in the paper.",
+        Choice(("blend", "cosine", "paper", "missing")),
+        "The sum above; u C alone, with cosines instead of slopes; x C with raw products of raw "
+        "points x, as printed in the paper; or what the paper means: x keeps its values, and only "
+        "missing features get those of x C, of unit points, which is scaled to the length of x "
+        "since C has no scale.",
         default="blend",
         kw_only=False,
     )
@@ -364,7 +370,7 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
     )
     agglomeration: Defrag | Sequence[Defrag] | None = param(
         doc="The clustering of the features; default: by labels, or by points if ``fit`` gets no "
-        "Y, with up to 32 features in a group, on all points.",
+        "Y, with up to 32 features in a group, on all points; for the paper's modes one DEFRAG-X.",
         default=None,
         kind="Defrag or list of Defrag, optional",
     )
@@ -379,12 +385,14 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
     max_growth: int | None = param(
         Int(1, none=True),
         "A point keeps at most this multiple of its number of features, the largest ones, but "
-        "at least the mean number of features of a training point; None for all.",
+        "at least the mean number of features of a training point; None for all, as in the "
+        "paper's modes.",
         default=2,
     )
     row_norm: bool = param(
         Choice((True, False)),
-        "Whether to L2-normalise imputed points or to keep their norms.",
+        "Whether to L2-normalise imputed points or to keep their norms; the paper's modes do "
+        "neither.",
         default=True,
     )
     random_state: Seed = param(
@@ -439,7 +447,7 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
 
     def _learn(self, X: Csr, Y: LabelsLike) -> Fiat:
         seed = check_seed(self.random_state)
-        rows = unit_rows(X, self._threads)
+        rows = X if self.mode == "paper" else unit_rows(X, self._threads)
         groups = self._find_groups(rows, Y, seed)
         rule = None
         if self.mode == "blend" and self.beta == "auto":
@@ -463,14 +471,17 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
         """Return the groups of the features, or None if lists of companions are used."""
         if self._uses_companions():
             return None
+        printed = self.mode in _PAPER
         representation = "x" if Y is None else "xy"
         default = Defrag(representation, max_cluster_size=32, sample_points=1.0)
         return find_groups(
             rows,
             Y,
-            default if self.agglomeration is None else self.agglomeration,
+            (Defrag() if printed else default)
+            if self.agglomeration is None
+            else self.agglomeration,
             prefit=self.prefit,
-            seeds=member_seeds(seed, self.n_clusterings),
+            seeds=member_seeds(seed, 1 if printed else self.n_clusterings),
             n_jobs=self.n_jobs,
             owner="Fiat",
         )
@@ -480,11 +491,13 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
         if groups is None:
             best: int = self.companions  # type: ignore[assignment] # with None there are groups
             return Companions.of_rows(rows, best, seed=seed, n_threads=self._threads)
-        scale = {"paper": "raw", "cosine": "cosine", "blend": "slope"}[self.mode]
+        scale = {"cosine": "cosine", "blend": "slope"}.get(self.mode, "raw")
         return CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=self._threads)
 
     def _apply(self, X: Csr) -> Csr:
         """Return the imputed points of a validated matrix."""
+        if self._check_parameter("mode") in _PAPER:
+            return self._product(X)
         rows = unit_rows(X, self._threads)
         betas = self._betas(rows)
         max_growth = self._check_parameter("max_growth")
@@ -497,6 +510,20 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
             lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=self._threads)
             result.data *= np.repeat(lengths, np.diff(result.indptr))
         return result
+
+    def _product(self, X: Csr) -> Csr:
+        """Return X C as printed in the paper, or, where X has no value, scaled to its length."""
+        used = np.unique(X.indices)
+        rows = X.astype(np.float64)
+        product = sparse.csr_array(rows[:, used] @ self.co_occurrence_.of_features(used))
+        if self.mode == "missing":
+            old, new = (np.sqrt(one.power(2).sum(axis=1)) for one in (rows, product))
+            factors = np.divide(old, new, out=np.zeros(X.shape[0]), where=new > 0)
+            scaled = sparse.csr_array(sparse.diags_array(factors) @ product)
+            product = sparse.csr_array(rows + scaled - scaled.multiply(rows.astype(np.bool_)))
+        product.eliminate_zeros()
+        product.sort_indices()
+        return check_matrix(product.astype(np.float32), name="X C")
 
     def _shares(self, row: Csr, imputed: Csr) -> MatrixShares:
         """Return the share of each feature of a row in each entry of the imputed row.
@@ -515,6 +542,11 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
             entries = np.append(entries, np.arange(rows.nnz))
             features = np.append(features, rows.indices)
             values = np.append(values, rows.data)
+        if self._check_parameter("mode") == "missing":
+            absent = ~np.isin(features, row.indices)
+            entries = np.append(entries[absent], np.arange(row.nnz))
+            features = np.append(features[absent], row.indices)
+            values = np.append(values[absent], row.data)
         kept = np.isin(features, imputed.indices)
         places = np.searchsorted(imputed.indices, features[kept])
         return normalised_shares(values[kept], (places, entries[kept]), (imputed.nnz, row.nnz))

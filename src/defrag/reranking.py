@@ -3,16 +3,17 @@
 The score of a label is ``alpha log b + (1 - alpha) log a + w log q``: b is the score of the
 base classifier, a = exp(-gamma (1 - cos)) the similarity of the point and the prototype of the
 label, and q the inverse propensity of the label. Unlike in the paper, points and prototypes
-are L2-normalised; otherwise the norms of the prototypes would dominate the ranking.
+are L2-normalised; otherwise the norms of the prototypes dominate the ranking, as they do with
+``co_occurrence="paper"``, where a = exp(-gamma |x - prototype|^2 / 2) as printed.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from defrag._parameters import Choice, Float, Int, OrAuto, fitted, param
 from defrag._progress import logger, progress_stage
 from defrag._propensity import inverse_propensity
 from defrag._scikit import check_is_fitted
+from defrag._validation import check_matrix
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier
@@ -57,7 +59,8 @@ class Candidates:
     labels: Ids
     # Same shape: logarithms of the scores of the base classifier.
     log_scores: Floats
-    # Same shape: cosines between rows and prototypes of labels.
+    # Same shape: cosines between rows and prototypes of labels, or, as printed in the paper, minus
+    # half of their squared distances.
     cosines: Floats
     # Shape (n_labels,): logarithms of the inverse propensities.
     bonus: Floats
@@ -93,6 +96,28 @@ def log_scores(scores: Floats) -> Floats:
     return np.log(np.maximum(scores, _MIN_SCORE)).astype(np.float32)
 
 
+Link: TypeAlias = "Callable[[Values], Values]"
+
+
+def _bounded_exp(logs: Values) -> Values:
+    """Return exponentials, at most 1."""
+    return np.exp(np.minimum(logs, 0.0))
+
+
+def _inverse(logs: Values) -> Values:
+    """Return 1 / (1 - log): raw distances are so large that all exponentials would be 0."""
+    return 1.0 / (1.0 - np.minimum(logs, 0.0))
+
+
+def nearness(rows: Csr, prototypes: Csr) -> Values:
+    """Return minus half of the squared distance of each row from each prototype."""
+    squares = [
+        np.asarray(one.astype(np.float64).power(2).sum(axis=1)) for one in (rows, prototypes)
+    ]
+    products = (rows.astype(np.float64) @ prototypes.T.astype(np.float64)).toarray()
+    return np.asarray(products - (squares[0][:, None] + squares[1]) / 2)
+
+
 def factors(
     alpha: NDArray[np.float64], gamma: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[Floats, Floats]:
@@ -101,6 +126,15 @@ def factors(
         np.asarray(gamma * (1.0 - alpha) / alpha, dtype=np.float32),
         np.asarray(weight / alpha, dtype=np.float32),
     )
+
+
+def _less_squares(products: Floats, rows: Csr, prototypes: Csr, labels: Ids) -> Floats:
+    """Return minus half of the squared distances of candidates, from their products."""
+    of_rows, of_labels = (
+        np.asarray(one.astype(np.float64).power(2).sum(axis=1)) for one in (rows, prototypes)
+    )
+    found = products - (of_rows[:, None] + of_labels[np.maximum(labels, 0)]) / 2
+    return np.where(labels >= 0, found, 0.0).astype(np.float32)
 
 
 def add_nearest(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Ids, Floats]:
@@ -120,9 +154,12 @@ def add_nearest(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Id
 
 
 def ranked_labels(
-    found: Candidates, columns: Ids, strength: float, weight: float
+    found: Candidates, columns: Ids, strength: float, weight: float, link: Link
 ) -> tuple[Ids, Floats]:
-    """Return labels and scores of the given columns; the first has the best score of the base."""
+    """Return labels and scores of the given columns; the first has the best score of the base.
+
+    ``link`` makes scores of logarithms.
+    """
     taken = np.maximum(columns, 0)
     labels = np.where(columns >= 0, np.take_along_axis(found.labels, taken, 1), -1)
     logs, cosines = (np.take_along_axis(one, taken, 1) for one in (found.log_scores, found.cosines))
@@ -130,7 +167,7 @@ def ranked_labels(
     best = np.max(found.log_scores, axis=1, where=found.labels >= 0, initial=-np.inf)
     with np.errstate(invalid="ignore"):  # rows without candidates
         logs = np.minimum(best[:, None] + sums - sums[:, :1], best[:, None])
-    scores = np.where(labels >= 0, np.exp(logs), 0.0).astype(np.float32)
+    scores = np.where(labels >= 0, link(logs), 0.0).astype(np.float32)
     # Different sums may round to equal scores: sort by the returned scores.
     order = np.lexsort((labels, -scores, labels < 0))
     return (
@@ -323,6 +360,7 @@ class RerankedExplainer(Explainer):
 
     - ``fixed``, shape (n_labels,): the log scores of labels that the base did not find; NaN for the
       others.
+    - ``printed``: whether prototypes are raw and distances Euclidean, as printed in the paper.
     """
 
     def __init__(
@@ -334,8 +372,11 @@ class RerankedExplainer(Explainer):
         constants: Values,
         fixed: Values,
         candidates: NDArray[np.bool_],
+        printed: bool = False,
     ) -> None:
         self._base = base
+        self._printed = printed
+        self._link: Link = _inverse if printed else _bounded_exp
         self._prototypes = prototypes.astype(np.float64)
         self._strength = strength
         self._constants = constants
@@ -343,16 +384,19 @@ class RerankedExplainer(Explainer):
         self._candidates = candidates
 
     @classmethod
-    def of_any_row(cls, base: Explainer, prototypes: Csr, strength: float) -> RerankedExplainer:
+    def of_any_row(
+        cls, base: Explainer, prototypes: Csr, strength: float, *, printed: bool
+    ) -> RerankedExplainer:
         """Return an explainer relative to a row that equals the prototype of the label."""
         n_labels = prototypes.shape[0]
         return cls(
             base,
             prototypes,
             strength,
-            constants=np.full(n_labels, -strength),
+            constants=np.full(n_labels, 0.0 if printed else -strength),
             fixed=np.full(n_labels, np.nan),
             candidates=np.ones(n_labels, dtype=np.bool_),
+            printed=printed,
         )
 
     def _logs(self, scores: Values) -> Values:
@@ -361,9 +405,12 @@ class RerankedExplainer(Explainer):
 
     def scores(self, X: Csr) -> Values:
         """Return the scores of the labels for the rows of a canonical matrix."""
-        cosines = (unit_rows(X, 1) @ self._prototypes.T).toarray()
+        if self._printed:
+            near = nearness(X, self._prototypes)
+        else:
+            near = (unit_rows(X, 1) @ self._prototypes.T).toarray()
         logs = self._logs(self._base.scores(X))
-        return _bounded_exp(logs + self._strength * cosines + self._constants)
+        return self._link(logs + self._strength * near + self._constants)
 
     def attribute(self, row: Csr) -> Attribution:
         """Return the contributions of entries by the score of the base and the cosine."""
@@ -371,10 +418,13 @@ class RerankedExplainer(Explainer):
         empty = type(row)((1, row.shape[1]), dtype=row.dtype)
         scores, base_scores = self._base.scores(row)[0], self._base.scores(empty)[0]
         logs, base_logs = self._logs(scores), self._logs(base_scores)
-        unit = unit_rows(row, 1)
+        unit = row.astype(np.float64) if self._printed else unit_rows(row, 1)
         near = self._strength * (self._prototypes[:, unit.indices].toarray() * unit.data)
         start = base_logs + self._constants
-        slopes = secant(_bounded_exp, logs + near.sum(axis=1) + self._constants, start)
+        if self._printed:  # of the row without entries, then of each entry
+            start = start + self._strength * nearness(empty, self._prototypes)[0]
+            near -= self._strength * unit.data**2 / 2
+        slopes = secant(self._link, logs - base_logs + near.sum(axis=1) + start, start)
         # Contributions to the score of the base become contributions to its logarithm.
         known = np.isnan(self._fixed) & (np.maximum(scores, base_scores) > _MIN_SCORE)
         means = np.where(known, logarithmic_mean(logs, base_logs), 1.0)
@@ -387,11 +437,6 @@ class RerankedExplainer(Explainer):
         ]
         both = base_part.contributions + near * slopes[:, None]
         return Attribution(both, base_part.paths, found.notes, found.how).with_notes(notes)
-
-
-def _bounded_exp(logs: Values) -> Values:
-    """Return exponentials, at most 1."""
-    return np.exp(np.minimum(logs, 0.0))
 
 
 def constants_of(
@@ -499,10 +544,12 @@ class Refrag(Wrapping):
 
     base: Classifier | None = param(kind="classifier, default=LabelTree(n_trees=3)", default=None)
     co_occurrence: str = param(
-        Choice(("identity", "cosine", "block")),
+        Choice(("identity", "cosine", "block", "paper")),
         "Prototypes are plain means, or multiplied by the pseudo co-occurrence of the "
         "features, as cosines or, as in the paper, raw. Co-occurrence costs more and was not "
-        "better than plain means on any data set that was tried.",
+        'better than plain means on any data set that was tried. With "paper", points and '
+        "prototypes are not normalised and distances are Euclidean, as printed: sums instead of "
+        "means, of one clustering, whole; scores are 1 / (1 - log score).",
         default="identity",
     )
     alpha: float | str = param(
@@ -645,8 +692,7 @@ class Refrag(Wrapping):
 
     def _learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
         """Return the prototypes of the labels and their inverse propensities."""
-        rows = unit_rows(X, self._threads)
-        prototypes = self._find_prototypes(rows, Y, seed)
+        prototypes = self._find_prototypes(self._rows(X), Y, seed)
         return packed({"prototypes": prototypes, "bonus": self._find_bonus(Y)})
 
     def _learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - everything is learnt first
@@ -684,7 +730,7 @@ class Refrag(Wrapping):
     ) -> TradeOff:
         """Return the metrics of settings on points that the base was not trained on."""
         tally = Tally(*factors(*settings))
-        rows = unit_rows(X, self._threads)
+        rows = self._rows(X)
         rounds = list(self._rounds(Y, seed))
         for number, (held, rest) in enumerate(rounds):
             # Without the shapes of a previous model, which are for the final one.
@@ -716,26 +762,46 @@ class Refrag(Wrapping):
             yield held, np.setdiff1d(np.arange(n_rows), held, assume_unique=True)
             done += n_held
 
+    def _rows(self, X: Csr) -> Csr:
+        """Return the points as they are compared with prototypes."""
+        return X if self._printed() else unit_rows(X, self._threads)
+
+    def _printed(self) -> bool:
+        """Whether prototypes and distances are those printed in the paper."""
+        return bool(self._check_parameter("co_occurrence") == "paper")
+
     def _find_prototypes(self, rows: Csr, Y: Csr, seed: int) -> Csr:
+        if self._printed():
+            groups = self._groups(rows, Y, Defrag(), [seed])
+            related = CoOccurrence.of_rows(rows, groups, scale="raw", n_threads=self._threads)
+            every = np.arange(rows.shape[1], dtype=np.int32)
+            sums = Y.T.astype(np.float64) @ rows.astype(np.float64)
+            product = sparse.csr_array(sums @ related.of_features(every), dtype=np.float32)
+            return check_matrix(product, name="the prototypes")
         by_label = sparse.csr_array(Y.T)
         entries = self.prototype_entries
         sums = _native.multiply(by_label, rows, max_entries=entries, n_threads=self._threads)
         if self.co_occurrence == "identity":
             return unit_rows(sums, self._threads)
-        default = Defrag(sample_points=1.0)
-        groups = find_groups(
-            rows,
-            Y,
-            default if self.agglomeration is None else self.agglomeration,
-            prefit=False,
-            seeds=member_seeds(seed, self.n_clusterings),
-            n_jobs=self.n_jobs,
-            owner="Refrag",
+        groups = self._groups(
+            rows, Y, Defrag(sample_points=1.0), member_seeds(seed, self.n_clusterings)
         )
         scale = "cosine" if self.co_occurrence == "cosine" else "raw"
         blocks = CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=self._threads)
         return blocks.multiply(
             unit_rows(sums, self._threads), max_entries=entries, n_threads=self._threads
+        )
+
+    def _groups(self, rows: Csr, Y: Csr, default: Defrag, seeds: Sequence[int]) -> list[Ids]:
+        """Return the groups of one clustering per seed."""
+        return find_groups(
+            rows,
+            Y,
+            default if self.agglomeration is None else self.agglomeration,
+            prefit=False,
+            seeds=seeds,
+            n_jobs=self.n_jobs,
+            owner="Refrag",
         )
 
     def _find_bonus(self, Y: Csr) -> Floats:
@@ -763,7 +829,7 @@ class Refrag(Wrapping):
         n = min(max(self._check_parameter("candidates"), k), prototypes.shape[0])
         labels, scores = base._rank(X, n, exhaustive=exhaustive)
         logs = log_scores(scores)
-        rows = unit_rows(X, self._threads)
+        rows = self._rows(X)
         width = min(self._check_parameter("widen"), prototypes.shape[0])
         if width:
             nearest = _native.multiply(
@@ -773,6 +839,8 @@ class Refrag(Wrapping):
         cosines = np.zeros(labels.shape, dtype=np.float32)
         if compare:
             cosines = _native.candidate_products(rows, labels, prototypes, n_threads=self._threads)
+            if self._printed():
+                cosines = _less_squares(cosines, rows, prototypes, labels)
         return Candidates(labels, logs, cosines, bonus)
 
     def _training_cost(self, X: Csr, Y: Csr) -> Cost:
@@ -796,7 +864,8 @@ class Refrag(Wrapping):
             return self.base_._rank(X, k, exhaustive=exhaustive)
         found = self._candidates(X, k, exhaustive=exhaustive, compare=strength != 0.0)
         columns = found.best(strengths, weights, k, n_threads=self._threads)[:, 0]
-        return ranked_labels(found, columns, strength, weight)
+        link = _inverse if self._printed() else _bounded_exp
+        return ranked_labels(found, columns, strength, weight, link)
 
     def _factors(self) -> tuple[Floats, Floats]:
         """Return the factors of cosine and bonus, one each."""
@@ -818,10 +887,10 @@ class Refrag(Wrapping):
         base = self.base_._explainer(row, labels, n_ranked)
         prototypes = self.prototypes_[labels]
         if row is None:
-            return RerankedExplainer.of_any_row(base, prototypes, strength)
+            return RerankedExplainer.of_any_row(base, prototypes, strength, printed=self._printed())
         found = self._candidates(row, k, exhaustive=False, compare=strength != 0.0)
         held = constants_of(found, strength, weight, labels, n_ranked=n_ranked)
-        return RerankedExplainer(base, prototypes, strength, **held)
+        return RerankedExplainer(base, prototypes, strength, **held, printed=self._printed())
 
     def _max_ranked(self) -> int:
         widen: int = self._check_parameter("widen")

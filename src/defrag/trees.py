@@ -191,12 +191,13 @@ def label_vectors(X: Csr, positives: Csr, *, max_entries: int, n_threads: int) -
 
 def scale_vectors(Z: Csr, *, split: str, threshold: float, n_threads: int) -> Csr:
     """Return vectors scaled as ``build_tree`` requires for a kind of split."""
-    if split == "ndcg" and Z.nnz and Z.data.min() < 0:
+    by_rank = split.startswith("ndcg")
+    if by_rank and Z.nnz and Z.data.min() < 0:
         raise ValueError(
             'Negative values in data passed to split="ndcg", which requires values >= 0, '
             f"got {float(Z.data.min()):g}"
         )
-    scale = _native.RowScale.ideal if split == "ndcg" else _native.RowScale.unit
+    scale = _native.RowScale.ideal if by_rank else _native.RowScale.unit
     return _native.scale_rows(Z, scale=scale, threshold=threshold, n_threads=n_threads)
 
 
@@ -346,6 +347,67 @@ def build_tree(
     leaf_of_slot = np.repeat(np.arange(len(leaves)), (shape.end - shape.begin)[leaves])
     order[:] = order[np.lexsort((order, leaf_of_slot))]
     return tree, shape.capacity[leaves] - (shape.end - shape.begin)[leaves]
+
+
+def grow_freely(
+    items: Csr, *, max_leaf_size: int, max_iter: int, seed: int
+) -> tuple[Ids, int, int]:
+    """Return leaves of items by unbalanced nDCG splits, their number, and the most iterations.
+
+    - ``items``: vectors with an ideal DCG of 1; those without entries fill the leaves in turn.
+    """
+    draw = np.random.default_rng(seed)
+    leaf_of = np.full(items.shape[0], -1, dtype=np.int32)
+    waiting = [np.flatnonzero(np.diff(items.indptr) > 0)]
+    n_leaves, most = 0, 1
+    while waiting:
+        members = waiting.pop()
+        if len(members) <= max_leaf_size:
+            leaf_of[members] = n_leaves
+            n_leaves += 1
+            continue
+        starts = draw.choice(len(members), 2, replace=False)
+        left, n_rounds = split_freely(items[members], *starts.tolist(), max_iter=max_iter)
+        waiting += [members[~left], members[left]]
+        most = max(most, n_rounds)
+    empty = np.flatnonzero(leaf_of < 0)
+    leaf_of[empty] = np.arange(len(empty)) % n_leaves
+    return leaf_of, n_leaves, most
+
+
+def split_freely(
+    items: Csr, first: int, second: int, *, max_iter: int
+) -> tuple[NDArray[np.bool_], int]:
+    """Return which items go to the ranking that starts from the first, and the iterations.
+
+    Items that both rankings suit equally are divided evenly; so are all if one side has none.
+    """
+    names, places = np.unique(items.indices, return_inverse=True)
+    rows = sparse.csr_array(
+        (items.data.astype(np.float64), places, items.indptr), shape=(items.shape[0], len(names))
+    )
+    sums = [rows[[one]].toarray()[0] for one in (first, second)]
+    side, n_rounds = np.zeros(len(items.indptr) - 1, dtype=np.bool_), 0
+    while n_rounds < max_iter:
+        n_rounds += 1
+        scores = np.asarray(rows @ (_discounts(sums[0]) - _discounts(sums[1])))
+        found = scores > 0
+        found[np.flatnonzero(scores == 0)[::2]] = True
+        if found.all() or not found.any():
+            found[:] = np.argsort(np.argsort(-scores, kind="stable")) < (len(scores) + 1) // 2
+        if n_rounds > 1 and np.array_equal(found, side):
+            break
+        side = found
+        sums = [np.asarray(rows.T @ one.astype(np.float64)) for one in (side, ~side)]
+    return side, n_rounds
+
+
+def _discounts(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the discount of the rank of each coordinate; those without a sum share the last."""
+    order = np.argsort(-sums, kind="stable")[: np.count_nonzero(sums > 0)]
+    result = np.full(len(sums), 1.0 / np.log2(len(order) + 2.0))
+    result[order] = 1.0 / np.log2(np.arange(len(order)) + 2.0)
+    return result
 
 
 def widen_tree(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> LabelTreeArrays:

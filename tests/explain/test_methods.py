@@ -20,6 +20,7 @@ from defrag import (
     load_dataset,
 )
 from defrag.baselines import LEML, LPSR, PLT, Bonsai, FastXML, Parabel
+from defrag.classifiers._support import unit_rows
 from defrag.explain.explainers import logarithmic_mean, secant
 from tests.data import make_data
 from tests.oracles.explain import integrated_gradients, tree_score
@@ -161,7 +162,7 @@ def test_members_of_group_share_contribution():
         )
 
 
-@pytest.mark.parametrize("mode", ["blend", "cosine", "paper"])
+@pytest.mark.parametrize("mode", ["blend", "cosine", "missing"])
 def test_imputed_entries_belong_to_source_features(mode):
     fiat = Fiat(mode, beta=0.7, companions=None, max_growth=None, random_state=0).fit(X)
     for number in ROWS:
@@ -174,6 +175,9 @@ def test_imputed_entries_belong_to_source_features(mode):
         product = unit[X[[number]].indices] @ related
         if mode == "blend":
             product = unit + 0.7 * product / np.linalg.norm(product)
+        if mode == "missing":
+            product = np.where(unit, unit, product / np.linalg.norm(product))
+            imputed = unit_rows(imputed, 1)
         np.testing.assert_allclose(
             imputed.toarray()[0], product / np.linalg.norm(product), atol=1e-5
         )

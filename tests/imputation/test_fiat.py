@@ -18,13 +18,11 @@ from tests.oracles import imputation as oracles
 from tests.oracles.agglomeration import co_occurrence
 
 BASE = Parabel(2, max_leaf_size=5)
-SCALES = {"paper": "raw", "cosine": "cosine", "blend": "slope"}
+SCALES = {"cosine": "cosine", "blend": "slope"}
 GROUPS = Defrag(max_cluster_size=4, sample_points=1.0)
 
 
-@pytest.mark.parametrize(
-    ("mode", "beta"), [("paper", 0.3), ("cosine", 0.3), ("blend", 0.3), ("blend", 0.0)]
-)
+@pytest.mark.parametrize(("mode", "beta"), [("cosine", 0.3), ("blend", 0.3), ("blend", 0.0)])
 def test_imputed_rows_follow_the_formula(mode, beta):
     X, _ = make_data()
     fiat = Fiat(mode, beta=beta, agglomeration=GROUPS, max_growth=None, random_state=0).fit(X)
@@ -55,7 +53,7 @@ def test_imputed_rows_follow_the_formula_with_lists():
 
 def test_empty_rows_and_unseen_features_are_imputed():
     X = np.float32([[1, 1, 0, 0], [2, 2, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]] * 3)
-    for mode in ("paper", "cosine", "blend"):
+    for mode in ("cosine", "blend"):
         fiat = Fiat(mode, beta=1.0, random_state=0).fit(X)
         found = fiat.transform(np.float32([[0, 0, 0, 0], [0, 0, 0, 5], [3, 0, 0, 0]]))
         assert np.isfinite(found).all()

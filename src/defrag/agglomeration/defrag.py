@@ -17,8 +17,10 @@ from defrag._progress import progress_bar
 from defrag.agglomeration._clustering import SizedClustering, VectorClustering
 from defrag.agglomeration._groups import fill_groups, pick_singletons, random_buckets
 from defrag.persistence.fields import Object, Part, State
-from defrag.trees import BALANCED_TREE, BalancedTree, build_tree, scale_vectors
+from defrag.trees import BALANCED_TREE, BalancedTree, build_tree, grow_freely, scale_vectors
 from defrag.typing import Csr, Ids, LabelsLike
+
+_FREE = "ndcg-unbalanced"
 
 
 class SingletonClustering(SizedClustering):
@@ -74,8 +76,9 @@ class Defrag(SingletonClustering, VectorClustering):
 
     With its defaults this is DEFRAG-X of the paper: features are represented by the
     points they occur in, and a tree of balanced spherical 2-means splits puts at most
-    ``max_cluster_size`` of them into a group. ``representation="xy"`` is DEFRAG-XY,
-    ``split="ndcg"`` DEFRAG-N, and a matrix or mapping of vectors DEFRAG-G. The options
+    ``max_cluster_size`` of them into a group. ``representation="xy"`` is DEFRAG-XY, with at
+    least 1,000 labels; ``min_labels=1`` makes it the paper's 5% of the labels, however few these
+    are. ``split="ndcg"`` is DEFRAG-N, and a matrix or mapping of vectors DEFRAG-G. The options
     ``singletons``, ``rest`` and ``scale`` are not in the paper; see :class:`Hybrid`.
 
     See Also
@@ -106,7 +109,11 @@ class Defrag(SingletonClustering, VectorClustering):
         "matrix with one row per feature, or a mapping from feature name to vector).",
         default="x",
     )
-    split: str = param(Choice(("kmeans", "ndcg")), "How a node is split.", default="kmeans")
+    split: str = param(
+        Choice(("kmeans", "ndcg", _FREE)),
+        "How a node is split: into halves, or each feature goes to the ranking that suits it better.",
+        default="kmeans",
+    )
     max_cluster_size: int = param(
         doc="Maximum number of features in a group, d0 in the paper.", default=8
     )
@@ -178,6 +185,12 @@ class Defrag(SingletonClustering, VectorClustering):
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         self._check_representation()
+        sized = self.n_clusters is not None or self.singletons > 0.0
+        if self.split == _FREE and sized:
+            raise ValueError(
+                f"split={_FREE!r} of Defrag requires n_clusters=None and singletons=0, got "
+                f"{self.n_clusters} and {self.singletons:g}"
+            )
         self.tree_ = None
         super()._find_groups(X, Y, seed)
 
@@ -189,7 +202,15 @@ class Defrag(SingletonClustering, VectorClustering):
         n_clusters = self._limit(n_clusters, features)
         if self.rest == "hash":
             return random_buckets(features, n_clusters, seed), n_clusters
-        groups, self.tree_ = self._cluster(self._scaled_vectors(X, Y)[features], n_clusters, seed)
+        Z = self._scaled_vectors(X, Y)[features]
+        if self.split == _FREE:
+            limit = self.max_cluster_size
+            limit = limit if self.stop == "leaf<=d0" else 2 * limit - 1
+            groups, n_groups, self.n_iter_ = grow_freely(
+                Z, max_leaf_size=limit, max_iter=self.max_iter, seed=seed
+            )
+            return groups, n_groups
+        groups, self.tree_ = self._cluster(Z, n_clusters, seed)
         self.n_iter_ = max(1, int(self.tree_.n_rounds.max(initial=0)))
         return groups, self.tree_.n_leaves
 
@@ -229,7 +250,7 @@ class Defrag(SingletonClustering, VectorClustering):
         return super()._needs_labels() and self.rest == "cluster"
 
     def _needs_positive(self) -> bool:
-        return bool(self.split == "ndcg")
+        return bool(self.split != "kmeans")
 
 
 class Hybrid(SingletonClustering):

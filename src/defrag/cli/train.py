@@ -107,12 +107,12 @@ class Parts:
     ] = None
     rerank: Annotated[
         str,
-        Words((NONE, "identity", "cosine", "block")),
+        Words((NONE, "identity", "cosine", "block", "paper")),
         option("Re-rank labels in favour of rare ones, with these prototypes."),
     ] = NONE
     impute: Annotated[
         str,
-        Words((NONE, "blend", "cosine", "paper")),
+        Words((NONE, "blend", "cosine", "paper", "missing")),
         option("Impute missing features before prediction."),
     ] = NONE
 
