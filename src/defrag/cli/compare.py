@@ -28,7 +28,7 @@ from defrag.lab.corpus import Corpus, corpus_of_texts, split_by_order
 from defrag.lab.page import Page, Table, table_of
 from defrag.lab.records import Job, Store, collect
 from defrag.lab.runs import Messages, predicted, run_all
-from defrag.lab.studies import Method, combine
+from defrag.lab.studies import Method, combine, suited
 from defrag.metrics import read_any_predictions
 from defrag.specs import NONE, describe_foreign, foreign_class
 
@@ -130,6 +130,13 @@ def compare(
         str | None,
         option("Names of labels for the report, one per line.", "FILE"),
     ] = None,
+    a: Annotated[
+        float | None,
+        option("Parameter of the propensities.", names="--A", show_default="0.55"),
+    ] = None,
+    b: Annotated[
+        float | None, option("Parameter of the propensities.", names="--B", show_default="1.5")
+    ] = None,
     order_by: Annotated[
         str | None,
         option(
@@ -162,8 +169,16 @@ def compare(
     store = Store(records)
     labels = (train_labels, test_labels)
     corpus, names = read_corpus((train, test), labels, label_names, reading, order_by)
+    facts = corpus.with_constants(a, b).facts
     jobs = [
-        Job(method.name, corpus.facts, method.spec, seed, n_jobs, ("ranking", "rare", "labels"))
+        Job(
+            method.name,
+            facts,
+            suited(method.spec, facts.name, facts.constants),
+            seed,
+            n_jobs,
+            ("ranking", "rare", "labels"),
+        )
         for method in methods
         for seed in range(seeds)
     ]

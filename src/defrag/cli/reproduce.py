@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ from defrag.cli.compare import (
     WorkersFlag,
     command_line,
 )
+from defrag.io.datasets import REPOSITORY
 from defrag.lab.peers import PEERS_PYTHON
 from defrag.lab.planning import Settings, plan_studies, run_studies
 from defrag.lab.records import Store
@@ -34,6 +36,7 @@ from defrag.lab.results import (
     write_pages,
     write_records,
 )
+from defrag.lab.runs import Interrupted
 from defrag.lab.studies import STUDIES, Study
 from defrag.specs import NONE
 
@@ -47,8 +50,10 @@ HELP = (
     + "\n\nall: everything above.\n\nRuns are recorded: a recorded run is not repeated, and "
     "interrupted work resumes where it stopped. A classifier whose estimated time exceeds the "
     "budget is trained on a quarter of the points or left out. A run that takes four times the "
-    "budget is stopped. Cheap runs come first, and none is started after the minutes of --within. "
-    "The output lists what is missing."
+    "budget is stopped. The paper's own tables come first, cheap runs before others, and none is "
+    "started after the minutes of --within. After Ctrl-C, the tables and the report have what is "
+    "done. The output lists what is missing. --only also takes the other data sets of the paper: "
+    f"{', '.join(name for name in REPOSITORY if name != 'eurlex-4k')}."
 ) + examples(
     "defrag reproduce table2 --data DIR --report table2.html",
     "defrag reproduce erasure --only debian --seeds 3",
@@ -114,19 +119,27 @@ def reproduce(
     if peers_python is not None:
         os.environ[PEERS_PYTHON] = peers_python
     store = Store(records)
-    settings = Settings(store, seconds, seeds, until, retry, workers, MESSAGES)
+    # A batch job reads them too.
+    messages = replace(MESSAGES, say=lambda text: typer.echo(escaped(text), err=True))
+    settings = Settings(store, seconds, seeds, until, retry, workers, messages)
     if plan:
         _show_plan(plan_studies(studies, wanted, settings), as_json=as_json)
         return
-    findings = run_studies(studies, wanted, settings)
+    interrupted = False
+    try:
+        findings = run_studies(studies, wanted, settings)
+    except Interrupted as stopped:
+        findings, interrupted = stopped.done, True
     reports.write(lambda: study_page(f"Reproduced: {name}", command_line(), findings))
     if results is not None:
         _write_results(Path(results), findings)
     if as_json:
         print_json({one.study.name: _to_json(one) for one in findings})
-        return
-    _show(findings)
-    reports.tell()
+    else:
+        _show(findings)
+        reports.tell()
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def _show_plan(planned: dict[str, Any], *, as_json: bool) -> None:
@@ -183,11 +196,13 @@ def _studies(name: str) -> list[Study]:
 
 
 def _data_sets(studies: list[Study], only: list[str] | None) -> list[str]:
-    known = list(dict.fromkeys(place for study in studies for place in study.data))
+    usual = list(dict.fromkeys(place for study in studies for place in study.data))
+    named = dict.fromkeys(place for study in studies for place in study.further)
+    known = [*usual, *(place for place in named if place not in usual)]
     for place in only or ():
         if place not in known:
             raise ValueError(f"--only must be one of {', '.join(known)}, got {place!r}")
-    return [place for place in known if not only or place in only]
+    return [place for place in known if place in (only or usual)]
 
 
 def _number(flag: str, unit: str, text: str) -> float | None:

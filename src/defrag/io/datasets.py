@@ -43,6 +43,8 @@ class Repository(NamedTuple):
     # Constants of its propensities.
     A: float = 0.55
     B: float = 1.5
+    # Whether the paper has one clustering for all members of an ensemble.
+    shares_clustering: bool = False
 
     @property
     def propensity(self) -> dict[str, float]:
@@ -62,11 +64,11 @@ REPOSITORY = {
         Repository("WikiLSHTC-325K", 1778351, 1617899, 325056, 587084, 42.1, 3.19, "WikiLSHTC",
                    "wikiLSHTC_", 0.5, 0.4),
         Repository("Wikipedia-500K", 1813391, 2381304, 501070, 783743, 385.3, 4.77,
-                   "WikipediaLarge-500K", "WikipediaLarge-500K_", 0.5, 0.4),
+                   "WikipediaLarge-500K", "WikipediaLarge-500K_", 0.5, 0.4, True),
         Repository("Amazon-670K", 490449, 135909, 670091, 153025, 75.7, 5.45, "Amazon", "amazon_",
                    0.6, 2.6),
         Repository("Amazon-3M", 1717899, 337067, 2812281, 742507, 49.7, 36.17, "Amazon-3M",
-                   "amazon-3M_", 0.6, 2.6),
+                   "amazon-3M_", 0.6, 2.6, True),
     )
 }  # fmt: skip
 """The data sets of the paper by name."""

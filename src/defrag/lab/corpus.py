@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,10 @@ _HELD_OUT = 5
 
 @dataclass(frozen=True)
 class Facts:
-    """Name, fingerprint (a hash of all matrices) and sizes of a corpus, as records have them."""
+    """Name, fingerprint (a hash of all matrices) and sizes of a corpus, as records have them.
+
+    ``A`` and ``B`` are the constants of its propensities.
+    """
 
     name: str
     fingerprint: str
@@ -41,6 +44,13 @@ class Facts:
     features: int
     labels: int
     test_points: int
+    A: float = 0.55
+    B: float = 1.5
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """The constants of the propensities as keyword arguments."""
+        return {"A": self.A, "B": self.B}
 
     def to_json(self) -> dict[str, Any]:
         """Return a dict for a JSON file."""
@@ -56,6 +66,8 @@ class Corpus:
         Name in tables; not part of the fingerprint.
     train, test : Split
         The points.
+    A, B : float
+        Constants of the propensities.
 
     Examples
     --------
@@ -66,7 +78,9 @@ class Corpus:
     4
     """
 
-    def __init__(self, name: str, train: Split, test: Split) -> None:
+    def __init__(
+        self, name: str, train: Split, test: Split, *, A: float = 0.55, B: float = 1.5
+    ) -> None:
         matrices = {"train.X": train.X, "train.Y": train.Y, "test.X": test.X, "test.Y": test.Y}
         self._matrices = {
             part: check_matrix(matrix, name=f"{part[-1]} of {name}")
@@ -82,6 +96,8 @@ class Corpus:
             *self._matrices["train.X"].shape,
             self._matrices["train.Y"].shape[1],
             self._matrices["test.X"].shape[0],
+            A,
+            B,
         )
 
     @property
@@ -114,7 +130,7 @@ class Corpus:
         if n_test is not None and n_test < facts.test_points:
             test = _some_rows(test, n_test, seed)
             name += f", {n_test:,} test points"
-        return self if name == facts.name else Corpus(name, train, test)
+        return self if name == facts.name else Corpus(name, train, test, **facts.constants)
 
     def held_out(self, seed: int = 0) -> Corpus:
         """Return a corpus whose test points are a fifth of the training points of this one.
@@ -131,7 +147,14 @@ class Corpus:
             f"{self.facts.name}, held-out training points",
             Split(self.train.X[train], self.train.Y[train]),
             Split(self.train.X[test], self.train.Y[test]),
+            **self.facts.constants,
         )
+
+    def with_constants(self, A: float | None, B: float | None) -> Corpus:
+        """Return the corpus with other constants of propensities, where they are given."""
+        facts = self.facts
+        self.facts = replace(facts, A=facts.A if A is None else A, B=facts.B if B is None else B)
+        return self
 
     @contextmanager
     def shared(self) -> Iterator[Path]:

@@ -6,7 +6,7 @@ Called by ``runs.attempt``, in the process of a run.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from defrag import registry
 from defrag.agglomeration import FeatureClustering
 from defrag.io import Split
 from defrag.lab.peer_program import peak_memory
-from defrag.lab.peers import PEERS, run_peer
+from defrag.lab.peers import PEERS, WORD_VECTORS, run_peer, word_vectors
 from defrag.lab.records import size_of, timed
 from defrag.lab.texts import TextFiles, run_on_texts
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
@@ -44,6 +44,7 @@ def run(
     if job["estimator"]["kind"] in PEERS:
         return _run_peer(job, train, test)
     model = build(job["estimator"])
+    _learn_word_vectors(model, train, job["seed"])
     seeded = {"random_state": job["seed"], "n_jobs": job["n_jobs"]}
     foreign = ":" in job["estimator"]["kind"]
     known = model.get_params() if hasattr(model, "get_params") else {}
@@ -61,7 +62,7 @@ def run(
         "prediction": prediction,
         "peak_memory": peak_memory(),
         "model_bytes": size_of(model),
-        "metrics": {} if clustering else _ranking(found[0], train, test),
+        "metrics": {} if clustering else _ranking(found[0], train, test, _constants(job)),
     }
     if "rare" in job["measures"]:
         result["rare"] = _rare(found[0], train, test)
@@ -76,10 +77,12 @@ def run(
     return result, model, found
 
 
-def measure(labels: Any, train: Split, test: Split) -> dict[str, Any]:
+def measure(
+    labels: Any, train: Split, test: Split, constants: Mapping[str, float]
+) -> dict[str, Any]:
     """Return the fields of a record that are measured on ranked labels of the test points."""
     return {
-        "metrics": _ranking(labels, train, test),
+        "metrics": _ranking(labels, train, test, constants),
         "rare": _rare(labels, train, test),
         "labels": _hits(labels, test),
     }
@@ -89,8 +92,8 @@ def _run_peer(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str,
     """Do the same with another program, whose model is not returned."""
     name, groups = job["estimator"]["kind"], job["estimator"]["parameters"]["groups"]
     pooling = None if groups is None else build(groups).set_params(random_state=job["seed"])
-    found, labels = run_peer(name, pooling, train, test)
-    result = {**found, "metrics": _ranking(labels, train, test)}
+    found, labels = run_peer(name, pooling, train, test, job["seed"])
+    result = {**found, "metrics": _ranking(labels, train, test, _constants(job))}
     if pooling is not None:
         result["groups"] = _groups(pooling, [found["cluster_cpu"]])
     return result, None, (labels, None)
@@ -117,8 +120,17 @@ def ranking_of(model: Any, X: Any, k: int) -> tuple[Any, Any]:
     return labels.astype(np.int32), np.take_along_axis(dense, labels, axis=1)
 
 
-def _ranking(labels: Any, train: Split, test: Split) -> dict[str, float | None]:
-    return {name: finite(value) for name, value in evaluate(test.Y, labels, train.Y, K).items()}
+def _constants(job: dict[str, Any]) -> dict[str, float]:
+    """Return the constants of the propensities of the data of a job."""
+    data = job.get("data", {})
+    return {name: data[name] for name in ("A", "B") if name in data}
+
+
+def _ranking(
+    labels: Any, train: Split, test: Split, constants: Mapping[str, Any]
+) -> dict[str, float | None]:
+    found = evaluate(test.Y, labels, train.Y, K, **constants)
+    return {name: finite(value) for name, value in found.items()}
 
 
 def _rare(labels: Any, train: Split, test: Split) -> dict[str, Any]:
@@ -145,6 +157,15 @@ def _erasure(model: Any, test: Split, seed: int, shares: Sequence[float]) -> dic
     curve = erasure_curve(model, test.X, test.Y, shares=shares, seeds=(seed,), k=K)
     names = [f"P@{k}" for k in K]
     return {"shares": list(shares), **{name: curve.mean(name).tolist() for name in names}}
+
+
+def _learn_word_vectors(model: Any, train: Split, seed: int) -> None:
+    """Replace the word for them in the parameters of a model by vectors of its features."""
+    known = model.get_params() if hasattr(model, "get_params") else {}
+    for name in [
+        name for name, value in known.items() if isinstance(value, str) and value == WORD_VECTORS
+    ]:
+        model.set_params(**{name: word_vectors(train, seed)})
 
 
 def _clusterings(model: Any) -> list[Any]:

@@ -3,8 +3,10 @@
     PYTHON peer_program.py PROGRAM FOLDER
 
 This file is run as a script, in an environment that has the program and no defrag: it reads
-``X.npz``, ``Y.npz``, ``X_test.npz`` and ``train.txt`` of the folder, writes ``predictions.npy``
-and prints one line. All programs have their defaults, a beam of ten and one thread.
+``X.npz``, ``Y.npz``, ``X_test.npz``, ``seed.txt`` and ``train.txt`` of the folder, writes
+``predictions.npy`` and prints one line. All programs have their defaults, or settings that their
+documentation reports results of, a beam of ten and one thread; omikuji takes no seed, and every run
+of it is another draw. ``fasttext`` reads ``points.txt`` and writes ``vectors.npy``.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,6 +39,7 @@ class _Inputs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.seed = int((folder / "seed.txt").read_text())
         self.X, self.Y, self.X_test = (
             sparse.csr_matrix(sparse.load_npz(folder / f"{name}.npz"))
             for name in ("X", "Y", "X_test")
@@ -53,8 +57,9 @@ def _pecos(data: _Inputs, model_folder: Path) -> dict[str, Any]:
     def train() -> Any:
         vectors = LabelEmbeddingFactory.create(Y, data.X, method="pifa", threads=1)
         chain = Indexer.gen(
-            vectors, indexer_type="hierarchicalkmeans", nr_splits=16, max_leaf_size=100, threads=1
-        )
+            vectors, indexer_type="hierarchicalkmeans", nr_splits=16, max_leaf_size=100, threads=1,
+            seed=data.seed,
+        )  # fmt: skip
         return XLinearModel.train(data.X, Y, C=chain, threshold=0.1, threads=1)
 
     def predict(rows: Any) -> Any:
@@ -72,8 +77,8 @@ def _pecos(data: _Inputs, model_folder: Path) -> dict[str, Any]:
     return _found(data, training, prediction, ranked, _median_ms(predict, data.rows))
 
 
-def _omikuji(data: _Inputs, model_folder: Path) -> dict[str, Any]:
-    """Run omikuji: three balanced binary trees (Parabel)."""
+def _omikuji(data: _Inputs, model_folder: Path, **other: Any) -> dict[str, Any]:
+    """Run omikuji: three balanced binary trees (Parabel), or with other settings."""
     import omikuji  # noqa: PLC0415
     from omikuji import ffi, lib  # noqa: PLC0415
 
@@ -82,7 +87,8 @@ def _omikuji(data: _Inputs, model_folder: Path) -> dict[str, Any]:
     path = ffi.new("char[]", str(data.folder / "train.txt").encode())
     points = lib.load_omikuji_data_set(path, pool.ptr)
     settings = omikuji.Model.default_hyper_param()
-    settings.n_trees = 3
+    for name, value in {"n_trees": 3, **other}.items():
+        setattr(settings, name, value)
 
     def train() -> Any:
         return omikuji.Model(lib.train_omikuji_model(points, settings, pool.ptr), pool)
@@ -103,14 +109,14 @@ def _omikuji(data: _Inputs, model_folder: Path) -> dict[str, Any]:
     return _found(data, training, prediction, ranked, _median_ms(predict, rows[:N_SINGLE]))
 
 
-def _napkinxc(data: _Inputs, model_folder: Path, kind: str = "PLT") -> dict[str, Any]:
-    """Run a model of napkinXC with its defaults."""
-    from napkinxc import models  # noqa: PLC0415
+def _napkinxc(data: _Inputs, model_folder: Path, **settings: Any) -> dict[str, Any]:
+    """Run the probabilistic label tree of napkinXC with its defaults, or with other settings."""
+    from napkinxc.models import PLT  # noqa: PLC0415
 
     label_lists = [part.tolist() for part in np.split(data.Y.indices, data.Y.indptr[1:-1])]
 
     def train() -> Any:
-        made = getattr(models, kind)(str(model_folder), seed=0, threads=1)
+        made = PLT(str(model_folder), seed=data.seed, threads=1, **settings)
         made.fit(data.X, label_lists)
         return made
 
@@ -123,17 +129,29 @@ def _napkinxc(data: _Inputs, model_folder: Path, kind: str = "PLT") -> dict[str,
     return _found(data, training, prediction, ranked, _median_ms(predict, data.rows))
 
 
-def _napkinxc_br(data: _Inputs, model_folder: Path) -> dict[str, Any]:
-    """Run napkinXC's binary relevance."""
-    return _napkinxc(data, model_folder, "BR")
+def _fasttext(folder: Path) -> None:
+    """Learn word vectors of the numbers of features, with the defaults of its skip-gram model."""
+    import fasttext as program  # noqa: PLC0415
+
+    options = {"model": "skipgram", "minCount": 1, "maxn": 0, "thread": 1, "verbose": 0}
+    model = program.train_unsupervised(str(folder / "points.txt"), **options)
+    known = set(model.words)
+    vectors = np.zeros((int((folder / "n_features.txt").read_text()), model.get_dimension()))
+    for word in known - {"</s>"}:
+        vectors[int(word)] = model.get_word_vector(word)
+    np.save(folder / "vectors.npy", vectors.astype(np.float32))
 
 
 PROGRAMS: dict[str, tuple[str, Callable[[_Inputs, Path], dict[str, Any]]]] = {
     "pecos": ("libpecos", _pecos),
     "omikuji": ("omikuji", _omikuji),
+    "omikuji-wide": ("omikuji", partial(_omikuji, cluster_k=100)),
+    "omikuji-unbalanced": (
+        "omikuji", partial(_omikuji, cluster_k=100, cluster_balanced=False, max_depth=3)
+    ),
     "napkinxc": ("napkinxc", _napkinxc),
-    "napkinxc-br": ("napkinxc", _napkinxc_br),
-}
+    "napkinxc-three": ("napkinxc", partial(_napkinxc, arity=16, ensemble=3)),
+}  # fmt: skip
 """Distribution and function of each program."""
 
 
@@ -190,6 +208,10 @@ def main() -> int:
     """Run the program that the command line names."""
     name, folder = sys.argv[1], Path(sys.argv[2])
     threading.Thread(target=end_with_the_caller, daemon=True).start()
+    if name == "fasttext":
+        _fasttext(folder)
+        json.dump({}, sys.stdout)
+        return 0
     package, run = PROGRAMS[name]
     # Only results go to standard output; everything that the programs print goes to stderr.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -32,13 +32,20 @@ PEERS_PYTHON = "DEFRAG_PEERS_PYTHON"
 """Environment variable with the Python that has the other programs, or with a folder that has an
 environment for each of them, named by the first word of its name here."""
 
-PEERS = {"pecos": "PECOS", "omikuji": "omikuji", "napkinxc": "napkinXC"}
-"""What tables call the programs."""
+PEERS = {
+    "pecos": "PECOS", "omikuji": "omikuji", "omikuji-wide": "omikuji, balanced, 100 clusters",
+    "omikuji-unbalanced": "omikuji, Bonsai", "napkinxc": "napkinXC",
+    "napkinxc-three": "napkinXC, 3 trees of arity 16",
+}  # fmt: skip
+"""What tables call the programs; a word after a hyphen is another setting of its documentation."""
+
+WORD_VECTORS = "fasttext"
+"""The representation of features by word vectors of fastText, which runs in a Python of its own."""
 
 # Training time relative to Parabel of defrag, and milliseconds of a prediction, on EURLex-4K and
 # debian.
-_TIMES_PARABEL = {"pecos": 3.0, "omikuji": 6.0, "napkinxc": 6.0}
-_PREDICTION_MS = {"pecos": 0.1, "omikuji": 3.0, "napkinxc": 1.0}
+_TIMES_PARABEL = {"pecos": 1.0, "omikuji": 2.5, "napkinxc": 2.0}
+_PREDICTION_MS = {"pecos": 0.1, "omikuji": 0.5, "napkinxc": 0.5}
 
 
 def python_of(name: str) -> str:
@@ -67,11 +74,14 @@ def missing_peer(name: str) -> str | None:
 
 def run_seconds(name: str, X: Csr, Y: Csr, n_test: int) -> float:
     """Return an estimate of the CPU seconds in which a program trains and predicts."""
-    training = _TIMES_PARABEL[name] * Parabel()._training_cost(X, Y).seconds
-    return training + _PREDICTION_MS[name] * n_test / 1e3
+    program, _, setting = name.partition("-")
+    training = _TIMES_PARABEL[program] * Parabel()._training_cost(X, Y).seconds
+    return (3.0 if setting else 1.0) * (training + _PREDICTION_MS[program] * n_test / 1e3)
 
 
-def run_peer(name: str, groups: Any, train: Split, test: Split) -> tuple[dict[str, Any], Any]:
+def run_peer(
+    name: str, groups: Any, train: Split, test: Split, seed: int = 0
+) -> tuple[dict[str, Any], Any]:
     """Train a program of ``PEERS`` on unit rows and predict with it.
 
     The cost of ``groups`` of features that stand before it is part of training and prediction.
@@ -86,6 +96,7 @@ def run_peer(name: str, groups: Any, train: Split, test: Split) -> tuple[dict[st
     with tempfile.TemporaryDirectory(prefix="defrag-") as place:
         folder = Path(place)
         write_inputs(folder, X, train.Y, X_test)
+        (folder / "seed.txt").write_text(str(seed))
         result = call_program(name, folder)
         labels = np.load(folder / "predictions.npy")
     if groups is not None:
@@ -104,6 +115,23 @@ def write_inputs(folder: Path, X: Csr, Y: Csr, X_test: Csr) -> None:
         # The older scipy of the programs reads a csr_matrix.
         sparse.save_npz(folder / f"{name}.npz", sparse.csr_matrix(matrix, dtype=np.float32))
     write_xmc(folder / "train.txt", parts["X"], Y)
+
+
+def word_vectors(train: Split, seed: int) -> NDArray[np.float32]:
+    """Return vectors of the features that fastText learns: the features of a point are a text.
+
+    What stands in one point stands together; the order of its features is random.
+    """
+    order = np.random.default_rng(seed)
+    with tempfile.TemporaryDirectory(prefix="defrag-") as place:
+        folder = Path(place)
+        with (folder / "points.txt").open("w", encoding="ascii") as out:
+            for row in np.split(train.X.indices, train.X.indptr[1:-1]):
+                out.write(" ".join(map(str, order.permutation(row))) + "\n")
+        (folder / "n_features.txt").write_text(str(train.X.shape[1]))
+        call_program(WORD_VECTORS, folder)
+        vectors: NDArray[np.float32] = np.load(folder / "vectors.npy")
+    return vectors
 
 
 TEXT_PEERS = {

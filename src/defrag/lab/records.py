@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -79,7 +79,7 @@ class Job:
         content = {
             "format": FORMAT,
             "code": code(),
-            "data": self.data.fingerprint,
+            "data": [self.data.fingerprint, self.data.A, self.data.B],
             "estimator": self.estimator,
             "seed": self.seed,
             "n_jobs": self.n_jobs,
@@ -298,10 +298,14 @@ def summarise(records: Iterable[Record]) -> dict[str, Statistic]:
     names = [name for name in (rows[0] if rows else {}) if all(name in row for row in rows)]
     result = {}
     for name in names:
-        numbers = [row[name] for row in rows]
-        deviation = statistics.stdev(numbers) if len(numbers) > 1 else None
-        result[name] = Statistic(statistics.fmean(numbers), deviation, len(numbers), tuple(numbers))
+        result[name] = summarised([row[name] for row in rows])
     return result
+
+
+def summarised(numbers: Sequence[float]) -> Statistic:
+    """Return mean and deviation of the numbers of the runs of a method."""
+    deviation = statistics.stdev(numbers) if len(numbers) > 1 else None
+    return Statistic(statistics.fmean(numbers), deviation, len(numbers), tuple(numbers))
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def predicted(
     truth = Truth(f"the test points of {corpus.facts.name}", test.Y)
     scores = align(found, truth, None, label_names).scores
     labels = top_columns(scores, max(K))
-    measured = measure(labels, train, test)
+    measured = measure(labels, train, test, corpus.facts.constants)
     record = {"method": name, "data": corpus.facts.to_json(), "seed": 0, "n_jobs": 1,
               "estimator": {"kind": "predictions", "parameters": {"file": found.name}},
               "status": "done", **measured, "versions": versions(), "machine": machine(),
@@ -93,7 +93,16 @@ def _one_line(error: BaseException) -> str:
 
 
 NOT_RUN = "not run"
-"""Status of a run that was not started."""
+"""Status of a run that was not started, or not finished before an interrupt."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user has interrupted runs; ``done`` is what there is to show of them all the same."""
+
+    def __init__(self, done: Any) -> None:
+        super().__init__()
+        self.done = done
+
 
 UNKEPT = "unkept"
 """Field of a record that could not be written to the store: why."""
@@ -182,7 +191,11 @@ def run_all(
     workers: int = 1,
     until: float | None = None,
 ) -> list[tuple[Job, Record]]:
-    """Run jobs with messages about progress, known records and failures; see :func:`run_jobs`."""
+    """Run jobs with messages about progress, known records and failures; see :func:`run_jobs`.
+
+    Raises `Interrupted` with the records of all jobs, in which those that have not ended are not
+    run.
+    """
     said = messages or Messages()
     pairs = []
     known = sum(is_stored(job, store, limit=limit, retry=retry) for job in jobs)
@@ -196,8 +209,13 @@ def run_all(
     running = run_jobs(jobs, corpus, store, limit=limit, retry=retry, workers=workers, until=until)
     for place, job in enumerate(jobs, 1):
         name = f"{job.method} on {job.data.name}, seed {job.seed}"
-        with progress_pulse(f"[{place}/{len(jobs)}] {name}"):
-            pair = next(running)
+        try:
+            with progress_pulse(f"[{place}/{len(jobs)}] {name}"):
+                pair = next(running)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                [(one, store.get(one.key) or _not_run(one)) for one in jobs]
+            ) from None
         pairs.append(pair)
         record = pair[1]
         if UNKEPT in record:
@@ -223,6 +241,10 @@ def is_stored(job: Job, store: Store, *, limit: float | None = None, retry: bool
     ended_by = record.get("limit")
     cut = ended_by is not None and (limit is None or limit > ended_by)
     return not (retry or cut)
+
+
+def _not_run(job: Job) -> Record:
+    return {**job.to_json(), "status": NOT_RUN, "error": "was not started"}
 
 
 def _of(store: Store, job: Job) -> Record:
@@ -269,7 +291,7 @@ class _Crew:
 
     def _work(self, job: Job, folder: Path | OSError) -> Record:
         if self._until is not None and time.monotonic() >= self._until:
-            return {**job.to_json(), "status": NOT_RUN, "error": "was not started"}
+            return _not_run(job)
         if isinstance(folder, OSError):
             return {**job.to_json(), "status": "failed", "error": str(folder)}
         process = _start(job, folder, shown=self._shown)
