@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from defrag.lab.claims import CLAIMS, FAILS, HOLDS, PART, Known
 from defrag.lab.records import read_records, summarise, values_of
 from defrag.lab.results import (
     checks,
@@ -38,7 +39,14 @@ def test_manual_has_results():
 def test_every_study_with_records_has_page_of_its_numbers(tmp_path):
     shutil.copytree(FOLDER / "records", tmp_path / "records")
     pages = {page.stem: page.read_text(encoding="utf-8") for page in write_pages(tmp_path)}
+    claims = filled((ROOT / "docs" / "claims.md").read_text(encoding="utf-8"), FOLDER)
     assert set(pages) == {path.stem for path in RECORDS}
+    for claim in CLAIMS:
+        row = f"| {claim.where} | {claim.says} | "
+        assert row in claims
+        measured, verdict = claim.judged(Known(FOLDER / "records"))
+        assert f"{row}{measured} | **{verdict}** |" in claims
+        assert verdict in {HOLDS, PART, FAILS} or claim.study in measured
     committed = (FOLDER / "texts.md").read_text(encoding="utf-8")  # the README names it
     assert committed == pages["texts"], "texts.md: run make results"
     for name, page in pages.items():
@@ -145,7 +153,7 @@ def test_methods_are_in_order_of_study(tmp_path):
     assert page.index("| Parabel |") < page.index("| REFRAG block |")
     assert "defrag reproduce table3" in page
     assert "- No record on eurlex-4k: all methods." in page
-    assert "- No record on debian: REFRAG cosine; " in page
+    assert "- No record on debian: PfastreXML; REFRAG as printed; REFRAG cosine; " in page
 
 
 @pytest.mark.slow

@@ -40,12 +40,14 @@ def test_differences_beyond_band_are_explained(p, verdict, reason):
 
 
 def test_curves_become_tables():
-    tables = study_tables(findings("erasure", result("Parabel", 60.0), result("FIAT", 70.0)))
+    two = [Result("FIAT", "eurlex-4k", [record("FIAT", seed, p=p, data="eurlex-4k")
+                                       for seed, p in ((0, 70.0), (1, 72.0))])]  # fmt: skip
+    tables = study_tables(findings("erasure", result("Parabel", 60.0), *two))
     assert [table.title.partition(", ")[2] for table in tables[1:]] == [
         "P@1 when features are missing",
         "macro P@1 from frequent to rare labels",
     ]
-    assert "| FIAT | **71.0** | **51.0** |" in tables[1].to_markdown()
+    assert "| FIAT | **71.0 ± 1.4** | **51.0 ± 1.4** |" in tables[1].to_markdown()
     assert "| Parabel | 40.0 | 5.0 |" in tables[2].to_markdown().replace("**", "")
 
 

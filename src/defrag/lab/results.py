@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from defrag.io import load_dataset
+from defrag.lab.claims import claims_table
 from defrag.lab.comparison import FIGURES, Names, label_plots, label_tables, run_facts
 from defrag.lab.page import COLUMNS, Column, Facts, Html, Page, Row, Section, Table, table_of
 from defrag.lab.peers import TEXT_PEERS
 from defrag.lab.plots import NO_PLOTS, can_plot
-from defrag.lab.records import Record, Result, Statistic, read_records
-from defrag.lab.studies import PUBLISHED, STUDIES, Published, Study
+from defrag.lab.published import PUBLISHED, Published
+from defrag.lab.records import Record, Result, Statistic, read_records, summarised
+from defrag.lab.studies import STUDIES, Study
 from defrag.lab.texts import FREQUENCIES
 
 # --- Results pages of the manual: written from committed records.
@@ -31,6 +33,11 @@ RECORDS = "records"
 """Folder of the records within the folder of results."""
 
 _REMARKS = "remarks.json"
+
+_BOLD = (
+    "Bold: better than all other numbers of ours in the column by more than two standard errors of "
+    "the differences over the same seeds."
+)
 
 
 def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> Findings:
@@ -60,7 +67,7 @@ def results_page(study: Study, records: Sequence[Record], remarks: Sequence[str]
         legend |= dict.fromkeys(table.legend)
     parts += _missing(findings)
     spread = " ±: standard deviation over seeds." if any("±" in part for part in parts) else ""
-    parts.append(f"Bold: best of our own numbers in a column.{spread} " + " ".join(legend) + "\n")
+    parts.append(f"{_BOLD}{spread} " + " ".join(legend) + "\n")
     compared = [f"- {check.sentence()}\n" for check in checks(findings.results)]
     if compared:
         parts += ["## Beside published numbers\n", "".join(compared)]
@@ -76,7 +83,8 @@ def _missing(findings: Findings) -> list[str]:
     for data in study.data:
         # The name of a sample begins with that of its data set.
         run = {one.method for one in findings.results if one.data.split(", ")[0] == data}
-        missing = [line.name for line in study.lines if line.name not in run]
+        missing = [line.name for line in study.lines
+                   if line.name not in run and (not line.data or data in line.data)]  # fmt: skip
         if missing and not any(data in remark for remark in findings.remarks):
             lines.append(f"No record on {data}: {'; '.join(missing) if run else 'all methods'}.")
     return ["".join(f"- {line}\n" for line in lines)] if lines else []
@@ -183,7 +191,8 @@ def study_tables(findings: Findings) -> list[Table]:
     tables = []
     for data in dict.fromkeys(result.data for result in findings.results):
         mine = [result for result in findings.results if result.data == data]
-        plain = table_of(f"{findings.study.title}: {data}", mine, findings.study.columns)
+        title = f"{findings.study.title}: {data}"
+        plain = table_of(title, mine, findings.study.columns, clear=True)
         rows = []
         for row in plain.rows:
             rows.append(row)
@@ -193,9 +202,9 @@ def study_tables(findings: Findings) -> list[Table]:
                 if (one.data, one.method) == (data, row.name) and _shows(one, plain)
             ]
         rows += [_published_row(one) for one in PUBLISHED if (one.data, one.method) == (data, "")]
-        tables.append(Table(plain.title, plain.columns, rows))
+        tables.append(Table(plain.title, plain.columns, rows, clear=True))
         tables += [
-            Table(f"{plain.title}, {title}", columns, list(numbers))
+            Table(f"{plain.title}, {title}", columns, list(numbers), clear=True)
             for title, columns, numbers in (by_share(mine), by_frequency(mine), by_texts(mine))
             if numbers
         ]
@@ -205,26 +214,36 @@ def study_tables(findings: Findings) -> list[Table]:
 
 def by_share(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
     """Return P@1 by the fraction of missing features, if it was measured."""
-    found = [(result, _field(result, "erasure")) for result in results]
-    names = [f"{share:.0%}" for _, values in found[:1] for share in values.get("shares", ())]
-    columns = [Column(f"missing {name}", f"{name} missing", 1, "most") for name in names]
-    rows = [
-        Row(result.method, _numbers(columns, values["P@1"])) for result, values in found if values
+    found = [(result, _fields(result, "erasure")) for result in results]
+    names = [
+        f"{share:.0%}" for _, runs in found[:1] for share in (runs or [{}])[0].get("shares", ())
     ]
-    return "P@1 when features are missing", columns, rows
+    columns = [Column(f"missing {name}", f"{name} missing", 1, "most") for name in names]
+    return "P@1 when features are missing", columns, _curves(found, columns, "P@1")
 
 
 def by_frequency(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
     """Return macro precision by the frequency of labels, if it was measured."""
-    found = [(result, _field(result, "rare")) for result in results]
-    edges = [edge for _, values in found[:1] for edge in values.get("edges", ())]
+    found = [(result, _fields(result, "rare")) for result in results]
+    edges = [edge for _, runs in found[:1] for edge in (runs or [{}])[0].get("edges", ())]
     columns = [Column(f"to {high}", f"{low}-{high}%", 1, "most") for low, high in pairwise(edges)]
-    rows = [
-        Row(result.method, _numbers(columns, values["precision"]))
-        for result, values in found
-        if values
-    ]
-    return "macro P@1 from frequent to rare labels", columns, rows
+    return "macro P@1 from frequent to rare labels", columns, _curves(found, columns, "precision")
+
+
+def _curves(
+    found: Sequence[tuple[Result, list[dict[str, Any]]]], columns: Sequence[Column], key: str
+) -> list[Row]:
+    """Return the curve of each method, the means over its runs."""
+    rows = []
+    for result, runs in found:
+        values = {}
+        for place, column in enumerate(columns):
+            known = [run[key][place] for run in runs if run[key][place] is not None]
+            if known:
+                values[column.key] = summarised(known)
+        if runs:
+            rows.append(Row(result.method, values))
+    return rows
 
 
 def by_texts(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
@@ -234,18 +253,10 @@ def by_texts(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
     return "recall by training texts of a label", [COLUMNS[key] for key in keys], rows
 
 
-def _field(result: Result, name: str) -> dict[str, Any]:
-    """Return a measurement of the first run that did not fail, or an empty dict."""
+def _fields(result: Result, name: str) -> list[dict[str, Any]]:
+    """Return a measurement of the runs that did not fail and have it."""
     found = [record.get(name) for record in result.records if record["status"] == "done"]
-    return next((values for values in found if values), {})
-
-
-def _numbers(columns: Sequence[Column], values: Sequence[float | None]) -> dict[str, Statistic]:
-    return {
-        column.key: Statistic(value, None, 1)
-        for column, value in zip(columns, values, strict=True)
-        if value is not None
-    }
+    return [values for values in found if values]
 
 
 def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Page:
@@ -326,7 +337,7 @@ def _verdicts(compared: dict[str, Check]) -> Html:
 #
 # ``COLUMNS`` are keys of ``COLUMNS`` separated by commas, or one of the words ``erasure`` and
 # ``rare`` for the tables by missing features and by frequency, or ``headline`` for a sentence.
-# Without methods, all methods are shown.
+# Without methods, all methods are shown. ``claims`` alone is the table of the paper's claims.
 
 # P@1 of one tree varies by about 0.2 with the seed.
 _SAME = 0.5
@@ -371,6 +382,8 @@ def headline(results: Sequence[Result], ours: str, theirs: str) -> str:
 
 
 def _content(what: str, folder: Path) -> str:
+    if what == "claims":
+        return claims_table(folder / RECORDS)
     study_name, data, columns, *methods = (part.strip() for part in what.split(" | "))
     path = folder / RECORDS / f"{study_name}.jsonl"
     if study_name not in STUDIES or not path.exists():
@@ -391,8 +404,8 @@ def _content(what: str, folder: Path) -> str:
         return headline(chosen, *methods)
     if columns in _SPECIAL:
         _, heads, rows = _SPECIAL[columns](chosen)
-        return Table(data, heads, rows).to_markdown()
-    return table_of(data, chosen, columns.split(",")).to_markdown()
+        return Table(data, heads, rows, clear=True).to_markdown()
+    return table_of(data, chosen, columns.split(","), clear=True).to_markdown()
 
 
 # --- The picture of the README, from committed records.
