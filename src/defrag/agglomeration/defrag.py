@@ -111,7 +111,7 @@ class Defrag(SingletonClustering, VectorClustering):
     )
     split: str = param(
         Choice(("kmeans", "ndcg", _FREE)),
-        "How a node is split: into halves, or each feature goes to the ranking that suits it better.",
+        "How a node is split: into halves, or each feature goes to the ranking that suits it.",
         default="kmeans",
     )
     max_cluster_size: int = param(
