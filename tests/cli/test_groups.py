@@ -12,7 +12,6 @@ from defrag import Defrag, registry
 from defrag.agglomeration import Hybrid, Tight
 from defrag.cli import _flags
 from defrag.io import read_data, read_groups, read_svmlight, write_features
-from defrag.specs import VARIANTS
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
 from tests.helpers.cli_running import run_well
 
@@ -20,67 +19,6 @@ from tests.helpers.cli_running import run_well
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     return fill_folder(tmp_path, monkeypatch)
-
-
-# Every flag of `cluster` that is a parameter, with a value that is not its default.
-PARAMETERS = {
-    "split": "ndcg",
-    "max_cluster_size": 3,
-    "n_clusters": 5,
-    "stop": "leaf<2*d0",
-    "sample_points": 0.6,
-    "volume": "l0",
-    "sample_labels": 0.5,
-    "min_labels": 2,
-    "popularity": "sample",
-    "row_norm": "l2",
-    "threshold": 0.3,
-    "unseen": "drop",
-    "tol": 0.1,
-    "max_iter": 1,
-    "singletons": 0.5,
-    "rest": "hash",
-    "random_state": 99,
-    "n_jobs": 2,
-}
-
-
-ABOUT_VALUES = {"pooling": "mean", "scale": "energy"}
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_flag_sets_parameter(folder, name):
-    X, Y = points()
-    settings = {"random_state": 1, "max_cluster_size": 4, name: PARAMETERS[name]}
-    flags = [word for key in settings for word in (_flags.flag_name(key), str(settings[key]))]
-    run_well("cluster", "train.txt", "groups.out", *flags, "--representation", "xy")
-    expected = Defrag("xy", **settings).fit(X, Y)
-    found = read_groups(folder / "groups.out", N_FEATURES, allow_missing=True)
-    np.testing.assert_array_equal(found, expected.labels_)
-
-
-@pytest.mark.parametrize("name", ABOUT_VALUES)
-def test_flag_about_values_sets_parameter(folder, name):
-    X, _ = points()
-    flags = (_flags.flag_name(name), ABOUT_VALUES[name], "--seed", "1")
-    run_well("cluster", "train.txt", "groups.out", *flags, "--agglomerated", "small.txt")
-    expected = Defrag(random_state=1, **{name: ABOUT_VALUES[name]}).fit_transform(X)
-    assert same(read_data(folder / "small.txt")[0], expected)
-
-
-def test_every_parameter_has_a_flag():
-    names = set(Defrag().get_params()) - {"representation", "verbose"}
-    assert names == {*PARAMETERS, *ABOUT_VALUES}
-    help_text = run_well("cluster", "--help")
-    for name in names - {"random_state"}:
-        assert _flags.flag_name(name) in help_text
-    assert "--random-state" in help_text
-
-
-def test_word_none_sets_none(folder):
-    run_well("cluster", "train.txt", "a", "--seed", "1", "--row-norm", "none")
-    run_well("cluster", "train.txt", "b", "--random-state", "1")
-    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -93,11 +31,10 @@ def test_word_none_sets_none(folder):
         ("tight", Tight(random_state=3)),
     ],
 )
-@pytest.mark.parametrize("data", ["train.txt", "train.txt.gz", "train.txt.xz", "train.npz"])
-def test_preset_equals_library(folder, preset, expected, data):
+def test_preset_equals_library(folder, preset, expected):
     X, Y = points()
     args = ("--preset", preset, "--seed", "3", "--agglomerated", "small", "--json")
-    said = json.loads(run_well("cluster", data, "groups.out", *args))
+    said = json.loads(run_well("cluster", "train.txt", "groups.out", *args))
     small = expected.fit(X, Y).transform(X)
     np.testing.assert_array_equal(read_groups(folder / "groups.out"), expected.labels_)
     found_X, found_Y = read_data(folder / "small")
@@ -107,10 +44,6 @@ def test_preset_equals_library(folder, preset, expected, data):
     assert said["n_features"] == N_FEATURES
     assert said["n_dropped"] == 0
     assert said["balance"] >= 1
-
-
-def test_tests_cover_all_presets():
-    assert set(VARIANTS) == {"x", "xy", "n", "hybrid", "tight"}
 
 
 @pytest.mark.parametrize("method", [one.word for one in registry.entries("clustering")])
@@ -129,13 +62,6 @@ def test_method_equals_library(folder, method):
     assert 1 < n_groups < N_FEATURES
 
 
-def test_help_has_flags_of_all_methods():
-    help_text = run_well("cluster", "--help")
-    for entry in registry.entries("clustering"):
-        for name in set(entry.estimator()().get_params()) - {"random_state", "verbose"}:
-            assert _flags.flag_name(name) in help_text
-
-
 def test_word_vectors_can_represent_features(folder):
     X, _ = points()
     names = ("--representation", "vectors.txt", "--vocabulary", "words.txt")
@@ -145,13 +71,16 @@ def test_word_vectors_can_represent_features(folder):
     np.testing.assert_array_equal(read_groups(folder / "groups.out"), expected.labels_)
 
 
-def test_cluster_reads_separate_labels_and_svmlight(folder):
-    shared = ("--preset", "xy", "--seed", "5")
-    run_well("cluster", "train.txt", "a", *shared)
-    run_well("cluster", "X.txt", "b", *shared, "--labels", "Y.txt")
-    run_well("cluster", "X.npz", "c", *shared, "--labels", "Y.txt")
-    run_well("cluster", "train.svm", "d", *shared, "--one-based")
-    assert {(folder / name).read_bytes() for name in "abcd"} == {(folder / "a").read_bytes()}
+@pytest.mark.parametrize(
+    "data",
+    ["train.txt.gz", "train.txt.xz", "train.npz", "X.txt --labels Y.txt", "X.npz --labels Y.txt",
+     "train.svm --one-based"],
+)  # fmt: skip
+def test_same_data_in_any_form_give_same_groups(folder, data):
+    source, *flags = data.split()
+    run_well("cluster", "train.txt", "a", "--preset", "xy", "--seed", "5")
+    run_well("cluster", source, "b", "--preset", "xy", "--seed", "5", *flags)
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
 def expected_pools(X, pooling):

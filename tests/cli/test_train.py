@@ -21,21 +21,9 @@ from defrag import (
 )
 from defrag.agglomeration import Hybrid, Tight
 from defrag.baselines import (
-    CRAFTML,
-    LEML,
-    LPSR,
-    PLT,
-    SLEEC,
-    AnnexML,
-    Bonsai,
-    FastXML,
     Parabel,
-    PfastreXML,
-    PPDSparse,
-    ProXML,
 )
-from defrag.cli import _flags
-from defrag.specs import NONE, VARIANTS
+from defrag.specs import VARIANTS
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
 from tests.helpers.cli_running import run, run_well
 
@@ -55,53 +43,22 @@ GROUPS = {
 }
 
 
-BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": PLT}
-FORESTS = {"fastxml": FastXML, "pfastrexml": PfastreXML, "craftml": CRAFTML}
-BASES |= FORESTS
-FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML}
-EMBEDDINGS = {"sleec": SLEEC, "annexml": AnnexML, "leml": LEML, "lpsr": LPSR}
-FLAT |= EMBEDDINGS
-
-
-def whole(base, groups, **settings):
-    if groups is None:
-        return base.set_params(**settings)
-    return Agglomerated(base, groups, **settings)
-
-
-@pytest.mark.parametrize("groups", GROUPS)
-@pytest.mark.parametrize("base", BASES)
-def test_train_writes_bytes_of_library(folder, base, groups):
-    X, Y = points()
-    line = f"train train.txt out --classifier {base} --agglomerate {groups} --seed 5 --n-trees 2"
-    run_well(*line.split(" "), "--no-focus")
-    model = whole(BASES[base](2), GROUPS[groups], random_state=5).fit(X, Y)
-    model.save(folder / "expected")
-    assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("groups", ["none", "hybrid"])
 @pytest.mark.parametrize(
-    ("base", "flags"),
+    ("word", "groups"),
     [
-        *((base, {}) for base in FLAT),
-        ("dismec", {"preset": "fast", "batch_size": 16}),
-        ("ppd-sparse", {"l1": 0.2, "max_rounds": 2}),
-        ("proxml", {"solution": "minimum", "batch_size": 16}),
-        ("sleec", {"n_learners": 2, "cluster_size": 20, "votes": "count", "label_neighbors": 4}),
-        ("annexml", {"n_learners": 2, "cluster_size": 20, "cosine_scale": 5.0, "n_negatives": 4}),
-        ("lpsr", {"cluster_size": 20, "labels_per_cluster": 3, "assignment": "optimised"}),
-        ("leml", {"n_components": 3, "l2": 0.2, "n_rounds": 2, "n_steps": 4}),
+        *((entry.word, "none") for entry in registry.entries("classifier")),
+        *(("label-tree", name) for name in VARIANTS),
+        ("dismec", "hybrid"),
+        ("fastxml", "hybrid"),
     ],
 )
-def test_train_of_other_classifiers_writes_bytes_of_library(folder, base, groups, flags):
+def test_train_writes_bytes_of_library(folder, word, groups):
     X, Y = points()
-    line = f"train train.txt out --classifier {base} --agglomerate {groups} --weights int8"
-    given = [text for name, value in flags.items() for text in (_flags.flag_name(name), str(value))]
-    run_well(*line.split(" "), *given)
-    model = whole(FLAT[base](**flags), GROUPS[groups], random_state=0).fit(X, Y)
-    model.save(folder / "expected", weights="int8")
+    line = f"train train.txt out --classifier {word} --agglomerate {groups} --seed 5 --no-focus"
+    run_well(*line.split(" "), "--weights", "int8")
+    base = registry.find(word).estimator()()
+    model = base if GROUPS[groups] is None else Agglomerated(base, GROUPS[groups])
+    model.set_params(random_state=5).fit(X, Y).save(folder / "expected", weights="int8")
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
 
@@ -114,50 +71,6 @@ def test_train_defaults_to_label_tree_on_focused_rows(folder):
     assert re.fullmatch(
         r"40 points, 24 features, 8 labels: [0-9.]+ s, [0-9.]+ MB in out\n", said
     ), said
-
-
-def test_tests_cover_all_classifiers_and_groups():
-    assert set(BASES) | set(FLAT) == {entry.word for entry in registry.entries("classifier")}
-    assert {NONE, *VARIANTS} == set(GROUPS)
-
-
-# A flag of `train` that is a parameter, with a value that is not its default: the
-# classifier, the groups, the parameter and its value.
-PARAMETERS = [
-    ("label-tree", "none", "n_trees", 3),
-    ("label-tree", "none", "preset", "fast"),
-    ("label-tree", "none", "max_leaf_size", 2),
-    ("label-tree", "none", "arity", 2),
-    ("label-tree", "none", "root_arity", 3),
-    ("label-tree", "none", "C", 0.5),
-    ("label-tree", "none", "weight_threshold", 0.3),
-    ("label-tree", "none", "label_entries", 2),
-    ("label-tree", "none", "beam_size", 3),
-    ("parabel", "none", "max_leaf_size", 2),
-    ("parabel", "none", "max_passes", 2),
-    ("parabel", "none", "tol", 0.5),
-    ("label-tree", "x", "max_cluster_size", 3),
-    ("label-tree", "x", "split", "ndcg"),
-    ("label-tree", "xy", "sample_points", 0.6),
-    ("label-tree", "hybrid", "singletons", 0.2),
-    ("label-tree", "hybrid", "pooling", "mean"),
-    ("label-tree", "x", "max_iter", 1),
-    ("bonsai", "none", "n_trees", 1),
-    ("pfastrexml", "none", "gamma", 10.0),
-    ("plt", "none", "arity", 3),
-]
-
-
-@pytest.mark.parametrize(("base", "groups", "name", "value"), PARAMETERS)
-def test_flag_sets_parameter(folder, base, groups, name, value):
-    X, Y = points()
-    args = ("--classifier", base, "--agglomerate", groups, _flags.flag_name(name), str(value))
-    run_well("train", "train.txt", "out", *args, "--no-focus")
-    parts = (BASES[base](), GROUPS[groups] and type(GROUPS[groups])(**GROUPS[groups].get_params()))
-    owner = parts[0] if name in parts[0].get_params() else parts[1]
-    owner.set_params(**{name: value})
-    whole(*parts, random_state=0).fit(X, Y).save(folder / "expected")
-    assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
 
 @pytest.mark.parametrize(
