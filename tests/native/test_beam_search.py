@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _native
-from defrag._native import Instructions, Loss, SolverOptions
+from defrag._native import Loss, SolverOptions
 from defrag._validation import canonical_csr
 from tests.data import random_problem, trained_tree, zero_weights
 from tests.oracles.label_trees import flat_tree, last_beam, search, search_trees
@@ -72,38 +72,6 @@ def test_reached_leaves_are_those_of_the_last_beam(n_threads):
             reached[leaf].append(row)
     assert [rows[a:b].tolist() for a, b in pairwise(begin)] == reached
     assert not any(len(reached[node]) for node in np.flatnonzero(tree.n_children))
-
-
-def test_single_row_and_batch_give_the_same_bits():
-    tree, weights, X = trained_tree(1, n_labels=60, n_rows=300)
-    labels, scores = _native.beam_search(tree, weights, X)
-    for row in range(0, X.shape[0], 10):
-        alone = _native.beam_search(tree, weights, X[[row]])
-        assert alone[0].tobytes() == labels[row].tobytes()
-        assert alone[1].tobytes() == scores[row].tobytes()
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_index_gives_the_same_bits(seed):
-    tree, weights, X = trained_tree(seed, n_labels=60, n_rows=100)
-    index = _native.FeatureIndex(weights)
-    expected = _native.beam_search(tree, weights, X)
-    for rows in ([3], range(5), range(100)):
-        labels, scores = _native.beam_search(tree, weights, X[list(rows)], index=index)
-        np.testing.assert_array_equal(labels, expected[0][list(rows)])
-        np.testing.assert_array_equal(scores, expected[1][list(rows)])
-
-
-@pytest.mark.parametrize("instructions", list(Instructions)[1:])
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_threads_and_instructions_give_the_same_bits(instructions, n_threads):
-    if not _native.can_run(instructions):
-        pytest.skip(f"this processor has no {instructions.name}")
-    tree, weights, X = trained_tree(2, n_labels=60, n_rows=2000)
-    expected = _native.beam_search(tree, weights, X)
-    found = _native.beam_search(tree, weights, X, instructions=instructions, n_threads=n_threads)
-    assert found[0].tobytes() == expected[0].tobytes()
-    assert found[1].tobytes() == expected[1].tobytes()
 
 
 @pytest.mark.parametrize("n_rows", [1, 700])

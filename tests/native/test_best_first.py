@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _native
-from defrag._native import Instructions, Loss
+from defrag._native import Loss
 from tests.data import trained_tree, zero_weights
 from tests.oracles.label_trees import flat_tree, search
 
@@ -47,35 +47,6 @@ def test_unbounded_beam_gives_the_same_bits(seed, loss):
         beam = _native.beam_search(tree, weights, X, loss=Loss[loss], k=k, beam_size=everywhere)
         np.testing.assert_array_equal(exact[0], beam[0])
         np.testing.assert_array_equal(exact[1], beam[1])
-
-
-@pytest.mark.parametrize("n_threads", [2, 3, 8])
-def test_threads_give_the_same_bits(n_threads):
-    tree, weights, X = trained_tree(2, n_labels=60, loss="logistic", n_rows=2000)
-    expected = _native.best_first_search(tree, weights, X)
-    found = _native.best_first_search(tree, weights, X, n_threads=n_threads)
-    assert found[0].tobytes() == expected[0].tobytes()
-    assert found[1].tobytes() == expected[1].tobytes()
-
-
-@pytest.mark.parametrize("instructions", list(Instructions)[1:])
-def test_instruction_sets_give_the_same_bits(instructions):
-    if not _native.can_run(instructions):
-        pytest.skip(f"this processor has no {instructions.name}")
-    tree, weights, X = trained_tree(3, n_labels=60, loss="logistic", n_rows=500)
-    expected = _native.best_first_search(tree, weights, X)
-    found = _native.best_first_search(tree, weights, X, instructions=instructions)
-    assert found[1].tobytes() == expected[1].tobytes()
-
-
-def test_single_row_with_index_gives_the_same_bits():
-    tree, weights, X = trained_tree(1, n_labels=60, loss="logistic", n_rows=300)
-    index = _native.FeatureIndex(weights)
-    labels, scores = _native.best_first_search(tree, weights, X)
-    for row in range(0, X.shape[0], 10):
-        alone = _native.best_first_search(tree, weights, X[[row]], index=index)
-        assert alone[0].tobytes() == labels[row].tobytes()
-        assert alone[1].tobytes() == scores[row].tobytes()
 
 
 def test_equal_scores_are_ordered_by_label():

@@ -13,6 +13,7 @@ from defrag import _native
 from defrag._native import Instructions, RowPanels
 from defrag._validation import canonical_csr
 from tests.data import unit_items
+from tests.helpers.bits import bits
 from tests.oracles.embeddings import best_rows, pair_dots, votes
 from tests.oracles.rivals import best_columns
 
@@ -175,10 +176,6 @@ def matrices(seed, *, n=20, n_coords=9, n_cols=12, signed=False):
 def rows_of(found):
     pairs = list(zip(found.columns.tolist(), found.scores.tolist(), strict=True))
     return [pairs[a:b] for a, b in pairwise(found.indptr)]
-
-
-def bits(found):
-    return tuple(getattr(found, part).tobytes() for part in ("indptr", "columns", "scores", "own"))
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)

@@ -5,15 +5,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _native
-from defrag._native import Instructions
 from tests.data import unit_items
 from tests.oracles.kmeans import assign_to_centres, centres_of, kmeans
 
 NEVER_DONE = -10.0  # a tolerance below what any round can lower the objective by
-
-
-def bits(found):
-    return found.cluster.tobytes(), found.second.tobytes(), found.objective, found.n_rounds
 
 
 @pytest.mark.parametrize("signed", [False, True])
@@ -47,28 +42,6 @@ def test_whole_clustering_equals_the_oracle():
     np.testing.assert_array_equal(found.second, second)
     assert found.objective == pytest.approx(objective, abs=1e-6)
     assert found.n_rounds == n_rounds
-
-
-@pytest.mark.parametrize("n_threads", [2, 3, 8])
-@pytest.mark.parametrize("panel_bytes", [1, 1 << 27])
-def test_threads_and_parts_give_the_same_bits(n_threads, panel_bytes):
-    items = unit_items(7, n=1000, n_coords=60)
-    expected = _native.spherical_kmeans(items, n_clusters=70, seed=1)
-    found = _native.spherical_kmeans(
-        items, n_clusters=70, seed=1, n_threads=n_threads, panel_bytes=panel_bytes
-    )
-    assert bits(found) == bits(expected)
-
-
-@pytest.mark.parametrize("instructions", list(Instructions)[1:])
-def test_instruction_sets_give_the_same_bits(instructions):
-    if not _native.can_run(instructions):
-        pytest.skip(f"this processor has no {instructions.name}")
-    items = unit_items(8, n=300)
-    expected = _native.spherical_kmeans(items, n_clusters=40)
-    assert bits(_native.spherical_kmeans(items, n_clusters=40, instructions=instructions)) == bits(
-        expected
-    )
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

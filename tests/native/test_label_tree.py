@@ -1,4 +1,3 @@
-from dataclasses import fields
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +8,7 @@ from defrag import _native
 from defrag._native import Loss, SolverOptions
 from defrag._validation import canonical_csr
 from tests.data import random_problem
+from tests.helpers.bits import bits
 from tests.oracles.label_trees import dense_classifiers, flat_tree, node_problem, random_tree
 from tests.oracles.solver import minimum
 
@@ -18,10 +18,6 @@ TIGHT = SolverOptions(max_passes=3000, tolerance=1e-4, skip=0.0, threshold=0.0)
 def train(X, Y, tree, options=TIGHT, **more):
     positives = sparse.csr_array(Y.T)
     return _native.train_label_tree(X, positives, tree, options, **{"n_threads": 1, **more})
-
-
-def bits(weights):
-    return [getattr(weights, field.name).tobytes() for field in fields(weights)]
 
 
 @pytest.mark.slow
@@ -104,16 +100,6 @@ def test_negatives_that_are_not_lists_of_points_are_refused(begin, points):
     negatives = np.array(begin, dtype=np.int64), np.array(points, dtype=np.int32)
     with pytest.raises(ValueError, match="negatives must be lists of points, one per node"):
         train(X, Y, flat_tree(list(range(40))), SolverOptions(), negatives=negatives)
-
-
-@pytest.mark.parametrize("n_threads", [2, 5])
-def test_threads_give_the_same_bits(n_threads):
-    X, Y = random_problem(6, n_rows=200, n_labels=120)
-    wide = [list(range(i, i + 3)) for i in range(0, 120, 3)]  # a root of three blocks
-    tree = flat_tree(wide)
-    options = SolverOptions(threshold=0.01)
-    one = train(X, Y, tree, options)
-    assert bits(one) == bits(train(X, Y, tree, options, n_threads=n_threads))
 
 
 def test_weights_are_sorted():

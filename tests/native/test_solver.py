@@ -7,8 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from defrag import _native
-from defrag._native import Instructions, Loss, SolverOptions
+from defrag._native import Loss, SolverOptions
 from defrag._validation import canonical_csr
+from tests.helpers.bits import bits
 from tests.oracles.solver import minimum
 
 LOSSES = ["squared_hinge", "logistic"]
@@ -35,11 +36,6 @@ def solve(X, Y, options=TIGHT, n_threads=1, weights=None):
 
 WEIGHTS = [None, np.random.default_rng(9).uniform(0.1, 5.0, 60).astype(np.float32)]
 EVERY_WEIGHT = pytest.mark.parametrize("weights", WEIGHTS, ids=["no weights", "weights"])
-
-
-def bits(solution):
-    w = solution.weights
-    return [a.tobytes() for a in (w.indptr, w.indices, w.data, solution.bias)]
 
 
 @pytest.mark.slow
@@ -169,28 +165,6 @@ def test_row_of_weight_n_counts_as_n_rows(loss):
     assert bits(solve(X, Y, options, weights=ones)) == bits(solve(X, Y, options))
     with pytest.raises(ValueError, match="weights must have one item per row of X"):
         solve(X, Y, options, weights=ones[1:])
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("instructions", list(Instructions)[1:])
-def test_instruction_sets_give_the_same_bits(loss, instructions):
-    X, Y = random_problem(5, n_rows=300, n_features=80, n_labels=40)
-    options = SolverOptions(loss=Loss[loss], threshold=0.01, cost=2.0)
-    forced = options.replace(instructions=instructions)
-    assert _native.can_run(Instructions.baseline)
-    assert _native.can_run(Instructions.best)
-    if not _native.can_run(instructions):
-        with pytest.raises(ValueError, match="instructions"):
-            solve(X, Y, forced)
-        return
-    assert bits(solve(X, Y, forced)) == bits(solve(X, Y, options))
-
-
-@pytest.mark.parametrize("n_threads", [2, 3, 8])
-def test_threads_give_the_same_bits(n_threads):
-    X, Y = random_problem(6, n_rows=100, n_labels=100)
-    options = SolverOptions(threshold=0.01)
-    assert bits(solve(X, Y, options)) == bits(solve(X, Y, options, n_threads=n_threads))
 
 
 def test_seed_changes_the_solution():

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _native, load
-from defrag._native import Instructions, PpdSparseOptions, ProxmlOptions
+from defrag._native import PpdSparseOptions, ProxmlOptions
 from defrag.baselines import PPDSparse, ProXML
+from tests.helpers.bits import bits
 from tests.oracles.sparse_learners import (
     elastic_minimum,
     elastic_objective,
@@ -37,10 +38,6 @@ def random_problem(seed, *, n=60, d=25, n_labels=20, density=0.3, signed=False):
     P = draw.random((n_labels, n)) < draw.random((n_labels, 1)) * 0.3
     P[np.arange(n_labels), draw.integers(0, n, n_labels)] = True
     return (sparse.csr_array(X.astype(np.float32)), sparse.csr_array(P.astype(np.float32)))
-
-
-def bits(W):
-    return W.indptr.tobytes(), W.indices.tobytes(), W.data.tobytes()
 
 
 @pytest.mark.parametrize("l1", [0.0, 0.05, 0.5])
@@ -99,17 +96,6 @@ def test_higher_penalty_leaves_fewer_weights():
         assert sizes[3] <= 20  # the biases
 
 
-@pytest.mark.parametrize("instructions", list(Instructions)[1:])
-def test_instruction_sets_give_the_same_bits(instructions):
-    if not _native.can_run(instructions):
-        pytest.skip(f"this processor has no {instructions.name}")
-    X, P = random_problem(7, n=200)
-    options = PpdSparseOptions(seed=3)
-    wanted = bits(_native.train_ppd_sparse(X, P, options))
-    found = _native.train_ppd_sparse(X, P, options.replace(instructions=instructions))
-    assert bits(found) == wanted
-
-
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 10**6),
@@ -166,24 +152,6 @@ def test_batches_give_the_same_bits(model):
     found = model.set_params(batch_size=16).fit(X, Y).weights_
     np.testing.assert_array_equal(found.weights, wanted.weights)
     np.testing.assert_array_equal(found.bias, wanted.bias)
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (PPDSparse(-0.1), r"l1 of PPDSparse must be a finite number >= 0\.0, got -0\.1"),
-        (PPDSparse(max_rounds=1), r"max_rounds of PPDSparse must be an int in \[2, 30\], got 1"),
-        (PPDSparse(C=0.0), r"C of PPDSparse must be a finite number > 0\.0, got 0\.0"),
-        (ProXML(float("nan")), "l1 of ProXML must be a finite number"),
-        (ProXML(tol=-1.0), r"tol of ProXML must be a finite number >= 0\.0, got -1\.0"),
-        (ProXML(solution="late"), "solution of ProXML must be one of .* got 'late'"),
-    ],
-)
-def test_bad_parameters_are_refused(model, message):
-    X, y = planted()
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, y)
-    assert not hasattr(model, "weights_")
 
 
 # In seconds of the processor, which other programs on the machine cannot stretch.
