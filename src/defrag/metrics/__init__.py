@@ -5,12 +5,8 @@ from __future__ import annotations
 from defrag._propensity import inverse_propensity
 from defrag.metrics.alignment import Predictions, Truth, align, read_any_predictions
 from defrag.metrics.clustering import (
-    ClusteringError,
     balance,
-    clustering_error,
     evaluate_clustering,
-    loss_of_mutual_information,
-    mutual_information,
     normalised_entropy,
 )
 from defrag.metrics.description import describe_groups, describe_points, describe_texts
@@ -28,14 +24,12 @@ from defrag.metrics.ranking import (
 )
 
 __all__ = [
-    "ClusteringError",
     "ErasureCurve",
     "MacroPrecision",
     "Predictions",
     "Truth",
     "align",
     "balance",
-    "clustering_error",
     "coverage",
     "describe_groups",
     "describe_points",
@@ -45,9 +39,7 @@ __all__ = [
     "evaluate",
     "evaluate_clustering",
     "inverse_propensity",
-    "loss_of_mutual_information",
     "macro_precision",
-    "mutual_information",
     "ndcg",
     "normalised_entropy",
     "precision",

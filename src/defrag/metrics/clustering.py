@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -25,76 +24,7 @@ Marginals = Literal["joint", "paper"]
 
 # Number of entries of X^T Y that are computed at a time, about 100 MB.
 _MAX_PRODUCTS = 2**22
-
-
-@dataclass(frozen=True)
-class ClusteringError:
-    """Euclidean distances between the columns of X and the means of their groups.
-
-    Attributes
-    ----------
-    per_cluster : ndarray of float64, shape (n_clusters,)
-        Square root of the sum of squared distances in each group.
-    total : float
-        Sum over all groups.
-    """
-
-    per_cluster: NDArray[np.float64]
-    total: float
-
-
-def mutual_information(X: MatrixLike, Y: LabelsLike, marginals: Marginals = "joint") -> float:
-    """Return the mutual information between features and labels, in nats.
-
-    Parameters
-    ----------
-    X : matrix, shape (n_points, n_features)
-        Non-negative features.
-    Y : labels of the points
-        In any form that classifiers accept.
-    marginals : {"joint", "paper"}, default="joint"
-        Compare the joint distribution, proportional to ``X.T @ Y``, with the product of its
-        own marginals, which is the mutual information, or with the product of the column
-        sums of X and Y, as in the paper.
-
-    Examples
-    --------
-    >>> round(mutual_information([[1, 0], [0, 1]], [[0], [1]]), 4)
-    0.6931
-    """
-    X, Y = _check(X, Y, marginals)
-    groups = np.arange(X.shape[1], dtype=np.int32)
-    return _informations(X, Y, groups, X.shape[1], marginals=marginals)[0]
-
-
-def loss_of_mutual_information(
-    X: MatrixLike, Y: LabelsLike, groups: ArrayLike, marginals: Marginals = "joint"
-) -> float:
-    """Return the fraction of the mutual information that is lost by grouping features.
-
-    Parameters
-    ----------
-    X, Y
-        As in `mutual_information`.
-    groups : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for dropped features.
-    marginals : {"joint", "paper"}, default="joint"
-        See `mutual_information`.
-
-    Returns
-    -------
-    loss : float
-        In [0, 1] if no feature is dropped; 0 if the mutual information is 0.
-
-    Examples
-    --------
-    >>> loss_of_mutual_information([[1, 0], [0, 1]], [[0], [1]], [0, 0])
-    1.0
-    """
-    X, Y = _check(X, Y, marginals)
-    checked, n_clusters = check_groups(groups, n_features=X.shape[1])
-    before, after = _informations(X, Y, checked, n_clusters, marginals=marginals)
-    return (before - after) / before if before > 0 else 0.0
+_LEAST_INFORMATION = 1e-12
 
 
 def balance(groups: ArrayLike, n_clusters: int | None = None) -> float:
@@ -153,48 +83,34 @@ def normalised_entropy(
     return float(-(shares * np.log(shares)).sum() / maximum)
 
 
-def clustering_error(
-    X: MatrixLike, groups: ArrayLike, n_clusters: int | None = None
-) -> ClusteringError:
-    """Return the Euclidean distances between the columns of X and the means of their groups.
-
-    Parameters
-    ----------
-    X : matrix, shape (n_points, n_features)
-        Features.
-    groups, n_clusters
-        As in `balance`.
-
-    Examples
-    --------
-    >>> clustering_error([[1.0, 3.0, 5.0]], [0, 0, 1]).per_cluster.round(4)
-    array([1.4142, 0.    ])
-    """
-    X = check_matrix(X, name="X")
-    checked, n_clusters = check_groups(groups, n_features=X.shape[1], n_clusters=n_clusters)
-    _, pooled_squares = cut_rows(X, checked, n_clusters).pooled(n_clusters)
-    squares = np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=X.shape[1])
-    errors = frobenius_spreads(checked, n_clusters, squares.astype(np.float64), pooled_squares)
-    return ClusteringError(errors, float(errors.sum()))
-
-
 def evaluate_clustering(X: MatrixLike, Y: LabelsLike, groups: ArrayLike) -> dict[str, float]:
     """Return all metrics of a clustering of features.
 
     Parameters
     ----------
-    X, Y, groups
-        As in `loss_of_mutual_information`.
+    X : matrix, shape (n_points, n_features)
+        Non-negative features.
+    Y : labels of the points
+        In any form that classifiers accept.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features.
 
     Returns
     -------
     values : dict
-        ``n_clusters``, ``n_dropped``, ``MI`` and ``LMI`` (mutual information and its loss)
-        with joint marginals, ``MI_paper`` and ``LMI_paper`` with those of the paper,
-        ``balance``, ``entropy`` and ``entropy_d`` with both normalisers, and ``error``, the
-        total clustering error.
+        ``n_clusters``, ``n_dropped``; ``MI``, the mutual information of features and labels in
+        nats, and ``LMI``, the fraction that is lost by grouping, in [0, 1] if no feature is
+        dropped; ``MI_paper`` and ``LMI_paper``, by the marginals of the paper, the column sums of
+        X and Y; ``balance``, ``entropy`` and ``entropy_d`` with both normalisers; and ``error``,
+        the sum over groups of the Euclidean distances of their columns of X from their means.
+
+    Examples
+    --------
+    >>> found = evaluate_clustering([[1, 0], [0, 1]], [[0], [1]], [0, 0])
+    >>> round(found["MI"], 4), found["LMI"]
+    (0.6931, 1.0)
     """
-    X, Y = _check(X, Y, "joint")
+    X, Y = _check(X, Y)
     checked, n_clusters = check_groups(groups, n_features=X.shape[1])
     values: dict[str, float] = {
         "n_clusters": n_clusters,
@@ -203,19 +119,29 @@ def evaluate_clustering(X: MatrixLike, Y: LabelsLike, groups: ArrayLike) -> dict
     sums = _sums_of_logarithms(X, Y, checked)
     suffixes: tuple[tuple[Marginals, str], ...] = (("joint", ""), ("paper", "_paper"))
     for marginals, suffix in suffixes:
-        before, after = _informations(X, Y, checked, n_clusters, marginals=marginals, sums=sums)
+        before, after = informations(X, Y, checked, n_clusters, marginals=marginals, sums=sums)
         values["MI" + suffix] = before
-        values["LMI" + suffix] = (before - after) / before if before > 0 else 0.0
+        values["LMI" + suffix] = lost_share(before, after)
     values["balance"] = balance(checked)
     values["entropy"] = normalised_entropy(checked)
     values["entropy_d"] = normalised_entropy(checked, normaliser="d")
-    values["error"] = clustering_error(X, checked).total
+    values["error"] = float(group_errors(X, checked, n_clusters).sum())
     return values
 
 
-def _check(X: MatrixLike, Y: LabelsLike, marginals: str) -> tuple[Csr, Csr]:
-    if marginals not in {"joint", "paper"}:
-        raise ValueError(f"marginals must be 'joint' or 'paper', got {marginals!r}")
+def lost_share(before: float, after: float) -> float:
+    """Return the fraction of information that is lost, 0 if there is none but rounding errors."""
+    return (before - after) / before if before > _LEAST_INFORMATION else 0.0
+
+
+def group_errors(X: Csr, groups: Ids, n_clusters: int) -> NDArray[np.float64]:
+    """Return the Euclidean distance of the columns of each group from their mean."""
+    _, pooled_squares = cut_rows(X, groups, n_clusters).pooled(n_clusters)
+    squares = np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=X.shape[1])
+    return frobenius_spreads(groups, n_clusters, squares.astype(np.float64), pooled_squares)
+
+
+def _check(X: MatrixLike, Y: LabelsLike) -> tuple[Csr, Csr]:
     matrix = check_matrix(X, name="X")
     if matrix.nnz and matrix.data.min() < 0:
         raise ValueError(
@@ -231,7 +157,7 @@ def _sizes(groups: ArrayLike, n_clusters: int | None) -> NDArray[np.int64]:
     return np.bincount(checked[checked >= 0], minlength=n_clusters).astype(np.int64)
 
 
-def _informations(
+def informations(
     X: Csr,
     Y: Csr,
     groups: Ids,
@@ -240,12 +166,12 @@ def _informations(
     marginals: Marginals,
     sums: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
-    """Return the mutual information of the features and of their groups."""
+    """Return the mutual information of the features and of their groups with the labels."""
     single, grouped = _sums_of_logarithms(X, Y, groups) if sums is None else sums
     values, targets = X.astype(np.float64), Y.astype(np.float64)
     labels_per_row = targets @ np.ones(Y.shape[1])
     kept = groups >= 0
-    informations = []
+    found = []
     for log_sum, grouping in ((single, None), (grouped, groups)):
         use = np.ones(len(groups)) if grouping is None else kept.astype(np.float64)
         rows = _pool(values.T @ labels_per_row * use, grouping, n_clusters)
@@ -257,13 +183,13 @@ def _informations(
             by_label = targets.T @ np.ones(Y.shape[0])
         total = float(rows.sum())
         if total == 0:
-            informations.append(0.0)
+            found.append(0.0)
             continue
         divergence = log_sum / total - math.log(total)
         divergence -= _cross(rows / total, by_feature / by_feature.sum())
         divergence -= _cross(columns / total, by_label / by_label.sum())
-        informations.append(max(divergence, 0.0))
-    return informations[0], informations[1]
+        found.append(max(divergence, 0.0))
+    return found[0], found[1]
 
 
 def _pool(values: NDArray[np.float64], groups: Ids | None, n_clusters: int) -> NDArray[np.float64]:

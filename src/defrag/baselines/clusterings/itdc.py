@@ -77,7 +77,7 @@ class ITDC(Rival):
 
     See Also
     --------
-    defrag.metrics.loss_of_mutual_information : The objective as a fraction.
+    defrag.metrics.evaluate_clustering : The objective as a fraction.
 
     Notes
     -----
