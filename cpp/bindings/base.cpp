@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <nanobind/stl/string.h>
+
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
+#include "bindings/storage.hpp"
 #include "core/base/blocks.hpp"
 
 using namespace nanobind::literals;
@@ -110,9 +113,16 @@ void bind_join_columns(nb::module_& m) {
         "matrices"_a, nb::kw_only(), "n_threads"_a);
 }
 
+void bind_storage(nb::module_& m) {
+    nb::class_<FileStorage>(m, "FileStorage")
+        .def(nb::init<std::string, std::int64_t>(), "folder"_a, "least_bytes"_a)
+        .def("give_back", &FileStorage::give_back);
+}
+
 }  // namespace
 
 void bind_base(nb::module_& m) {
+    bind_storage(m);
     bind_csr(m);
     bind_join_columns(m);
 }

@@ -4,6 +4,7 @@
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
+#include "bindings/storage.hpp"
 #include "core/focusing/focusing.hpp"
 
 using namespace nanobind::literals;
@@ -16,7 +17,7 @@ void bind_pilot(nb::module_& m) {
         "feature_importance",
         [](const CsrView& X, const CsrView& Y, const Array<std::int32_t>& groups,
            const SolverOptions& options, const std::optional<Array<std::int64_t>>& points,
-           unsigned n_threads, const nb::object& progress) {
+           FileStorage* storage, unsigned n_threads, const nb::object& progress) {
             require(Y.n_rows == X.n_rows, "Y must have one row per row of X");
             require(n_items(groups) == Y.n_cols, "groups must have one entry per label");
             const auto all_below = [](const auto& array, std::int64_t end) {
@@ -26,10 +27,12 @@ void bind_pilot(nb::module_& m) {
             require(all_below(groups, kLanes), "groups must be at least 0 and below 16");
             require(!points || all_below(*points, X.n_rows), "points must be rows of X");
             return to_numpy(run(n_threads, progress, feature_importance, X, Y, groups.data(),
-                                pointer(points), points ? n_items(*points) : X.n_rows, options));
+                                pointer(points), points ? n_items(*points) : X.n_rows, options,
+                                storage));
         },
         "X"_a, "Y"_a, "groups"_a.noconvert(), "options"_a, nb::kw_only(),
-        "points"_a.noconvert().none(), "n_threads"_a, "progress"_a = nb::none());
+        "points"_a.noconvert().none(), "storage"_a.none() = nb::none(), "n_threads"_a,
+        "progress"_a = nb::none());
 }
 
 Csr focus(const CsrView& X, const Array<float>& importance, const Array<float>& factor,

@@ -4,6 +4,7 @@
 #include "bindings/csr_caster.hpp"
 #include "bindings/label_tree_arrays.hpp"
 #include "bindings/run.hpp"
+#include "bindings/storage.hpp"
 #include "core/label_tree/paths.hpp"
 #include "core/label_tree/train.hpp"
 
@@ -64,18 +65,18 @@ void bind_label_tree_kernels(nb::module_& m) {
         [](const CsrView& X, const CsrView& positives, const LabelTreeArrays& tree,
            const SolverOptions& solver, const std::optional<PointArrays>& negatives,
            const std::optional<BlockArray>& blocks, const std::optional<Array<float>>& weights,
-           unsigned n_threads, const nb::object& progress) {
+           FileStorage* storage, unsigned n_threads, const nb::object& progress) {
             check_size(weights, X.n_rows, "weights must have one item per row of X");
             require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
             const LabelTreeShape view = tree.view();
             const Vector<NodeBlocks> items = blocks ? to_items(*blocks) : all_blocks(view);
             const PointListsView lists = negatives ? view_of(*negatives) : PointListsView();
             return to_python(run(n_threads, progress, train_label_tree, X, positives, view, lists,
-                                 solver, items, pointer(weights)));
+                                 solver, items, pointer(weights), storage));
         },
         "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "negatives"_a = nb::none(),
-        "blocks"_a = nb::none(), "weights"_a = nb::none(), "n_threads"_a,
-        "progress"_a = nb::none());
+        "blocks"_a = nb::none(), "weights"_a = nb::none(), "storage"_a.none() = nb::none(),
+        "n_threads"_a, "progress"_a = nb::none());
     bind_inspect_entries<std::uint16_t, std::uint8_t>(m);
     bind_inspect_entries<std::uint16_t, std::uint16_t>(m);
     bind_inspect_entries<std::uint32_t, std::uint8_t>(m);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
 #include "core/text/counts.hpp"
@@ -22,6 +24,66 @@ Texts text_views(const nb::list& texts) {
     }
     return views;
 }
+
+/// Texts in one of the forms in which Python has them: a list of strings, or the attributes `data`
+/// and `offsets` of strings that may be mapped from files, of which there is never a view each.
+class GivenTexts {
+ public:
+    explicit GivenTexts(const nb::object& texts) {
+        if (nb::isinstance<nb::list>(texts)) {
+            views_ = text_views(nb::cast<nb::list>(texts));
+            n_texts_ = views_.size();
+            return;
+        }
+        data_ = nb::cast<Array<std::uint8_t>>(texts.attr("data"));
+        offsets_ = nb::cast<Array<std::int64_t>>(texts.attr("offsets"));
+        n_texts_ = n_items(offsets_) - 1;
+        require(n_texts_ >= 0 && offsets_.data()[0] >= 0 &&
+                    offsets_.data()[n_texts_] <= n_items(data_) &&
+                    std::is_sorted(offsets_.data(), offsets_.data() + offsets_.size()),
+                "offsets of texts must increase within their bytes");
+    }
+
+    std::int64_t size() const { return n_texts_; }
+
+    /// Calls take(views) for the texts, some at a time.
+    template <class Take>
+    void each_part(Take take) const {
+        constexpr std::int64_t kTextsPerPart = 64 * TextCorpus::kTextsPerBlock;
+        if (!data_.is_valid()) return take(views_);
+        const auto* bytes = reinterpret_cast<const char*>(data_.data());
+        Texts part;
+        for (std::int64_t i = 0; i < n_texts_; ++i) {
+            const std::int64_t begin = offsets_.data()[i], end = offsets_.data()[i + 1];
+            part.emplace_back(bytes + begin, static_cast<std::size_t>(end - begin));
+            if (part.size() < kTextsPerPart && i + 1 < n_texts_) continue;
+            take(part);
+            part.clear();
+        }
+    }
+
+    TextCorpus split(const Context& context) const {
+        context.expect(n_texts_);
+        TextSplitter splitter(context);
+        each_part([&](const Texts& part) { splitter.add(context, part); });
+        return splitter.finish(context);
+    }
+
+    /// Returns the texts, which are few.
+    const Texts& all() {
+        if (data_.is_valid())
+            each_part([&](Texts part) {
+                for (const std::string_view text : part) views_.push_back(text);
+            });
+        return views_;
+    }
+
+ private:
+    Texts views_;
+    Array<std::uint8_t> data_;
+    Array<std::int64_t> offsets_;
+    std::int64_t n_texts_ = 0;
+};
 
 nb::list to_strings(const StringList& words) {
     nb::list result;
@@ -119,10 +181,12 @@ void bind_corpus(nb::module_& m) {
     nb::class_<TextCorpus>(m, "TextCorpus")
         .def(
             "__init__",
-            [](TextCorpus* self, const nb::list& texts, unsigned n_threads,
+            [](TextCorpus* self, const nb::object& texts, unsigned n_threads,
                const nb::object& progress) {
-                const Texts views = text_views(texts);
-                new (self) TextCorpus(run(n_threads, progress, split_texts, views));
+                const GivenTexts given(texts);
+                new (self) TextCorpus(run(n_threads, progress, [&](const Context& context) {
+                    return given.split(context);
+                }));
             },
             "texts"_a, nb::kw_only(), "n_threads"_a, "progress"_a = nb::none())
         .def("words", [](const TextCorpus& self) { return to_strings(self.words); })
@@ -162,8 +226,9 @@ void bind_features(nb::module_& m) {
             nb::kw_only(), "least"_a, "most"_a)
         .def(
             "weigh",
-            [](const TextFeatures& self, const nb::list& texts, unsigned n_threads) {
-                const Texts views = text_views(texts);
+            [](const TextFeatures& self, const nb::object& texts, unsigned n_threads) {
+                GivenTexts given(texts);
+                const Texts& views = given.all();
                 return KernelRows{run(n_threads, nb::none(), [&](const Context& context) {
                     return weigh_features(context, views, self);
                 })};

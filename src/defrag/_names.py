@@ -86,8 +86,11 @@ class Names(Sequence[str]):
         return self._name(places)
 
     def __iter__(self) -> Iterator[str]:
-        content, ends = self.data.tobytes(), self.offsets.tolist()
-        return (content[a:b].decode("utf-8", _ANY_STRING) for a, b in pairwise(ends))
+        for first in range(0, len(self), _AT_A_TIME):
+            ends = self.offsets[first : first + _AT_A_TIME + 1].tolist()
+            content = self.data[ends[0] : ends[-1]].tobytes()
+            for begin, end in pairwise(ends):
+                yield content[begin - ends[0] : end - ends[0]].decode("utf-8", _ANY_STRING)
 
     def _name(self, index: int) -> str:
         """Return the name at a non-negative index."""

@@ -7,17 +7,27 @@ The logger ``defrag`` is silent unless a program configures logging:
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from defrag.typing import Progress
 
 logger = logging.getLogger("defrag")
 logger.addHandler(logging.NullHandler())
+
+Listener: TypeAlias = "Callable[[str, float | None, float], None]"
+"""Takes a stage, its share that is done (None at its end), and when it began."""
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 # Prefix of the descriptions of bars inside a part of a composite.
 _stage: ContextVar[str] = ContextVar("stage", default="")
@@ -53,7 +63,47 @@ def progress_pulse(description: str, *, enabled: bool = True) -> Iterator[None]:
 
 
 @contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell a listener of all stages inside a ``with`` statement, whether or not bars are shown."""
+    before = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(before)
+
+
+def resident_bytes() -> int:
+    """Return the memory of this process, mapped files included; 0 where the system hides it."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
 def _task(
+    description: str, total: float | None, *columns: str, shown: bool
+) -> Iterator[Progress | None]:
+    """Show a bar on a terminal, and tell the listener."""
+    listener, name, begin = _listener.get(), _stage.get() + description, time.monotonic()
+    with _bar(name, total, *columns, shown=shown) as bar:
+        if listener is None or not shown:
+            yield bar
+            return
+        listener(name, 0.0, begin)
+
+        def update(share: float) -> None:
+            listener(name, share, begin)
+            if bar is not None:
+                bar(share)
+
+        yield update
+        listener(name, None, begin)
+
+
+@contextmanager
+def _bar(
     description: str, total: float | None, *columns: str, shown: bool
 ) -> Iterator[Progress | None]:
     """Show a bar with some columns on a terminal."""
@@ -66,5 +116,5 @@ def _task(
     own = [getattr(progress, name)() for name in columns]
     screen = console.Console(stderr=True)
     with progress.Progress(text, bars, *own, console=screen, transient=True) as bar:
-        task = bar.add_task(_stage.get() + description, total=total)
+        task = bar.add_task(description, total=total)
         yield lambda share: bar.update(task, completed=share)

@@ -17,6 +17,7 @@ from defrag._native import SolverOptions
 from defrag._parameters import SEED_KIND, Float, Int, OrAuto, fitted, param
 from defrag._progress import logger
 from defrag._scikit import OneToOneFeatureMixin, clone
+from defrag._scratch import kept, storage
 from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.classifiers import LabelTree
 from defrag.classifiers._base import Classifier
@@ -75,7 +76,9 @@ def feature_importance(
     options = SolverOptions(
         max_passes=_PASSES, shrink=_SHRINK, skip=_SKIP, threshold=0.0, seed=seed
     )
-    return _native.feature_importance(X, Y, groups, options, points=points, n_threads=n_threads)
+    return _native.feature_importance(
+        X, Y, groups, options, points=points, storage=storage(), n_threads=n_threads
+    )
 
 
 LEAST_AUTO, MOST_AUTO = 4, 8
@@ -242,7 +245,10 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
         points = pilot_points(X)
-        importance = feature_importance(X, Y, points=points, seed=seed, n_threads=self._threads)
+        threads: Any = {"seed": seed, "n_threads": self._threads}
+        importance = kept(
+            "importance of features", lambda: feature_importance(X, Y, points=points, **threads)
+        )
         self.importance_ = importance
         self.redundancy_ = redundancy(X, seed)
         self.factor_ = self._factors(importance)

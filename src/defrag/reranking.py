@@ -24,12 +24,13 @@ from defrag._parameters import Choice, Float, Int, OrAuto, fitted, param
 from defrag._progress import logger, progress_stage
 from defrag._propensity import inverse_propensity
 from defrag._scikit import check_is_fitted
+from defrag._scratch import Arrays
 from defrag._validation import check_matrix
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import BASE, Wrapping
-from defrag.classifiers._division import Arrays, packed, unpacked
+from defrag.classifiers._division import packed, unpacked
 from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, unit_rows
 from defrag.classifiers.label_tree import LabelTree

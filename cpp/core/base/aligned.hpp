@@ -12,23 +12,42 @@
 
 namespace defrag {
 
+/// Where large arrays lie that the system may take from memory when it is short: in files, which
+/// the core does not open itself.
+class Storage {
+ public:
+    Storage() = default;
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+    virtual ~Storage() = default;
+    /// Returns page-aligned memory; null if so few bytes belong on the heap.
+    virtual void* allocate(std::size_t n_bytes) = 0;
+    virtual void release(void* data, std::size_t n_bytes) noexcept = 0;
+};
+
 /// Uninitialised, cache-line aligned memory that only grows, so that a workspace used for thousands
 /// of nodes allocates only a few times. Large buffers request huge pages: rows are visited in
-/// random order, and the TLB misses otherwise took a fifth of the time of a large problem.
+/// random order, and the TLB misses otherwise took a fifth of the time of a large problem. With a
+/// storage, which must outlive the buffer, large buffers lie there.
 template <class T>
 class AlignedBuffer {
  public:
     AlignedBuffer() = default;
+    explicit AlignedBuffer(Storage* storage) : storage_(storage) {}
     AlignedBuffer(const AlignedBuffer&) = delete;
     AlignedBuffer& operator=(const AlignedBuffer&) = delete;
     AlignedBuffer(AlignedBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)),
           capacity_(std::exchange(other.capacity_, 0)),
-          alignment_(other.alignment_) {}
+          alignment_(other.alignment_),
+          storage_(other.storage_),
+          stored_(std::exchange(other.stored_, 0)) {}
     AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(capacity_, other.capacity_);
         std::swap(alignment_, other.alignment_);
+        std::swap(storage_, other.storage_);
+        std::swap(stored_, other.stored_);
         return *this;
     }
     ~AlignedBuffer() { release(); }
@@ -41,6 +60,13 @@ class AlignedBuffer {
         release();
         const std::int64_t capacity = size + size / 4;
         const auto n_bytes = static_cast<std::size_t>(capacity) * sizeof(T);
+        void* found = storage_ == nullptr ? nullptr : storage_->allocate(n_bytes);
+        if (found != nullptr) {
+            data_ = static_cast<T*>(found);
+            capacity_ = capacity;
+            stored_ = n_bytes;
+            return;
+        }
         alignment_ = std::align_val_t(n_bytes >= 2 * kHugePage ? kHugePage : kCacheLine);
         data_ = static_cast<T*>(::operator new(n_bytes, alignment_));
         capacity_ = capacity;
@@ -58,7 +84,12 @@ class AlignedBuffer {
     static constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
     void release() {
-        ::operator delete(data_, alignment_);
+        if (stored_ > 0) {
+            storage_->release(data_, stored_);
+        } else {
+            ::operator delete(data_, alignment_);
+        }
+        stored_ = 0;
         data_ = nullptr;
         capacity_ = 0;
     }
@@ -66,6 +97,8 @@ class AlignedBuffer {
     T* data_ = nullptr;
     std::int64_t capacity_ = 0;
     std::align_val_t alignment_{kCacheLine};
+    Storage* storage_ = nullptr;
+    std::size_t stored_ = 0;  // bytes in storage_, 0 on the heap
 };
 
 }  // namespace defrag

@@ -13,8 +13,9 @@ namespace defrag {
 
 Vector<float> feature_importance(const Context& context, const CsrView& X, const CsrView& Y,
                                  const std::int32_t* groups, const std::int64_t* points,
-                                 std::int64_t n_points, const SolverOptions& options) {
-    CompactRows rows;
+                                 std::int64_t n_points, const SolverOptions& options,
+                                 Storage* storage) {
+    CompactRows rows(storage);
     rows.assign_unit_rows(context, X, points, n_points, options.bias);
     BlockSolver solver;
     solver.start(rows, kLanes);

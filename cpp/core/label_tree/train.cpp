@@ -13,8 +13,8 @@ namespace {
 /// blocks.
 class NodePoints {
  public:
-    explicit NodePoints(const CsrView& X)
-        : members_(X.n_rows), places_(X.n_rows), slots_(X.n_cols) {}
+    NodePoints(const CsrView& X, Storage* storage)
+        : members_(X.n_rows), places_(X.n_rows), slots_(X.n_cols), rows_(storage) {}
 
     void assign(const CsrView& X, const CsrView& positives, const LabelTreeShape& tree,
                 const PointListsView& negatives, std::int64_t node, float bias,
@@ -83,7 +83,8 @@ std::int64_t most_points(const CsrView& positives, const LabelTreeShape& tree,
 LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const CsrView& positives, const LabelTreeShape& tree,
                                   const PointListsView& negatives, const SolverOptions& options,
-                                  const Vector<NodeBlocks>& items, const float* weights) {
+                                  const Vector<NodeBlocks>& items, const float* weights,
+                                  Storage* storage) {
     CompactRows::check_width(X);
     check_tree(tree, positives.n_rows);
     check_lists(negatives, tree.n_nodes, X.n_rows);
@@ -98,7 +99,7 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
     PerWorker<BlockSolver> solvers(context, [] { return BlockSolver(); });
     PerWorker<BlockJoiner> joiners(context, [&X] { return BlockJoiner(X.n_cols); });
     run_divided(
-        context, sizes, [&X] { return Node{NodePoints(X), {}}; },
+        context, sizes, [&] { return Node{NodePoints(X, storage), {}}; },
         [&](std::int64_t item, Node& node) {
             node.points.assign(X, positives, tree, negatives, items[item].node, options.bias,
                                weights);

@@ -16,10 +16,12 @@ namespace defrag {
 /// of the result is items[i], with outputs numbered as in the whole node. A block depends only on
 /// the data, the tree and the options, so that blocks can be trained in several processes. Throws
 /// std::invalid_argument if an item is not in the tree or a negative is not a row. Memory: twice
-/// the result, and per thread the working set of one node.
+/// the result, and per thread the working set of one node, whose rows lie in `storage` if they are
+/// many.
 LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const CsrView& positives, const LabelTreeShape& tree,
                                   const PointListsView& negatives, const SolverOptions& options,
-                                  const Vector<NodeBlocks>& items, const float* weights = nullptr);
+                                  const Vector<NodeBlocks>& items, const float* weights = nullptr,
+                                  Storage* storage = nullptr);
 
 }  // namespace defrag

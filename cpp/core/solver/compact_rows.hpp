@@ -25,6 +25,8 @@ class CompactRows {
  public:
     static constexpr std::int64_t kStride = 4;
 
+    explicit CompactRows(Storage* storage = nullptr) : entries_(storage) {}
+
     /// Throws std::invalid_argument if X has too many features for 32-bit byte offsets.
     static void check_width(const CsrView& X);
 

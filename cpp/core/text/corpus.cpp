@@ -3,25 +3,19 @@
 
 #include <stdexcept>
 
-#include "core/text/words.hpp"
-
 namespace defrag {
 namespace {
 
 constexpr std::int64_t kTextsPerBlock = TextCorpus::kTextsPerBlock;
 
-struct Worker {
-    Words words;
-    Vocabulary vocabulary;
-    Vector<std::int32_t> tokens;  // of a block, which receives an exactly sized copy
-};
+}  // namespace
 
-void split_block(const Texts& texts, std::int64_t begin, std::int64_t end, Worker& worker,
-                 TextCorpus::Block& block) {
+void TextSplitter::split(const Texts& texts, const Range& range, Worker& worker,
+                         TextCorpus::Block& block) {
     Words& words = worker.words;
     worker.tokens.clear();
-    block.ends.reserve(end - begin);
-    for (std::int64_t i = begin; i < end; ++i) {
+    block.ends.reserve(range.size());
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
         words.split(texts[i]);
         for (std::int64_t w = 0; w < words.size(); ++w) worker.vocabulary.prefetch(words.key(w));
         for (std::int64_t w = 0; w < words.size(); ++w) {
@@ -34,43 +28,52 @@ void split_block(const Texts& texts, std::int64_t begin, std::int64_t end, Worke
 
 /// Merges all vocabularies into that of the first worker; returns, for each worker, the merged
 /// numbers of its words.
-Vector<Vector<std::int32_t>> merge_vocabularies(Vector<Worker>& workers) {
-    Vector<Vector<std::int32_t>> maps(workers.size());
-    Vocabulary& merged = workers[0].vocabulary;
-    for (std::int64_t w = 1; w < workers.size(); ++w) {
-        const Vocabulary& own = workers[w].vocabulary;
+Vector<Vector<std::int32_t>> TextSplitter::merge_vocabularies() {
+    Vector<Vector<std::int32_t>> maps(workers_.size());
+    Vocabulary& merged = workers_[0].vocabulary;
+    for (std::int64_t w = 1; w < workers_.size(); ++w) {
+        const Vocabulary& own = workers_[w].vocabulary;
         maps[w].reserve(own.size());
         for (std::int32_t id = 0; id < own.size(); ++id) maps[w].push_back(merged.intern(own[id]));
-        workers[w].vocabulary = Vocabulary();
+        workers_[w].vocabulary = Vocabulary();
     }
     return maps;
 }
 
-}  // namespace
-
-TextCorpus split_texts(const Context& context, const Texts& texts) {
-    if (texts.size() > INT32_MAX) throw std::length_error("more than 2^31 - 1 texts");
-    context.expect(texts.size());
-    TextCorpus corpus;
-    corpus.n_texts = static_cast<std::int32_t>(texts.size());
-    corpus.blocks.resize((texts.size() + kTextsPerBlock - 1) / kTextsPerBlock);
-    Vector<unsigned> owners(corpus.blocks.size());  // the worker whose numbering a block uses
-    Vector<Worker> workers(context.n_threads());
+void TextSplitter::add(const Context& context, const Texts& texts) {
+    if (texts.size() > INT32_MAX - corpus_.n_texts) {
+        throw std::length_error("more than 2^31 - 1 texts");
+    }
+    if (corpus_.n_texts % kTextsPerBlock != 0) throw std::invalid_argument("a part of texts");
+    const std::int64_t first = corpus_.blocks.size();
+    corpus_.n_texts += static_cast<std::int32_t>(texts.size());
+    corpus_.blocks.resize((corpus_.n_texts + kTextsPerBlock - 1) / kTextsPerBlock);
+    owners_.resize(corpus_.blocks.size());
     parallel_for(context, texts.size(), kTextsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     const std::int64_t block = begin / kTextsPerBlock;
-                     owners[block] = worker;
-                     split_block(texts, begin, end, workers[worker], corpus.blocks[block]);
+                     const std::int64_t block = first + begin / kTextsPerBlock;
+                     owners_[block] = worker;
+                     split(texts, {begin, end}, workers_[worker], corpus_.blocks[block]);
                      context.advance(end - begin);
                  });
-    const Vector<Vector<std::int32_t>> maps = merge_vocabularies(workers);
-    corpus.words = workers[0].vocabulary.take_strings();
-    parallel_for(context, corpus.blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned) {
-        const Vector<std::int32_t>& map = maps[owners[b]];
-        if (owners[b] == 0) return;
-        for (std::int32_t& token : corpus.blocks[b].tokens) token = map[token];
+}
+
+TextCorpus TextSplitter::finish(const Context& context) {
+    const Vector<Vector<std::int32_t>> maps = merge_vocabularies();
+    corpus_.words = workers_[0].vocabulary.take_strings();
+    parallel_for(context, corpus_.blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned) {
+        const Vector<std::int32_t>& map = maps[owners_[b]];
+        if (owners_[b] == 0) return;
+        for (std::int32_t& token : corpus_.blocks[b].tokens) token = map[token];
     });
-    return corpus;
+    return std::move(corpus_);
+}
+
+TextCorpus split_texts(const Context& context, const Texts& texts) {
+    context.expect(texts.size());
+    TextSplitter splitter(context);
+    splitter.add(context, texts);
+    return splitter.finish(context);
 }
 
 void TextCorpus::renumber(const Context& context, const Vector<std::int32_t>& map) {

@@ -5,6 +5,7 @@
 
 #include "core/base/parallel.hpp"
 #include "core/text/vocabulary.hpp"
+#include "core/text/words.hpp"
 
 namespace defrag {
 
@@ -73,10 +74,36 @@ struct FrequentTerms {
 FrequentTerms frequent_terms(const StringList& strings, const Vector<TermTally>& tallies,
                              std::int32_t min_df);
 
-/// Splits texts into words. Each worker numbers the words that it finds; the numberings are merged
-/// afterwards, so that the numbers depend on the number of threads until keep_frequent_words ranks
-/// them. No result may depend on them before that. O(bytes). Memory: 4 bytes per token, and the
-/// distinct words once per worker. Throws std::length_error for more than 2^31 - 1 texts.
+/// Splits texts into words, some at a time. Each worker numbers the words that it finds; the
+/// numberings are merged at the end, so that the numbers depend on the number of threads until
+/// keep_frequent_words ranks them. No result may depend on them before that. O(bytes). Memory: 4
+/// bytes per token, and the distinct words once per worker.
+class TextSplitter {
+ public:
+    explicit TextSplitter(const Context& context) : workers_(context.n_threads()) {}
+
+    /// Adds texts; all but the last time, a multiple of kTextsPerBlock. Throws std::length_error
+    /// for more than 2^31 - 1 texts in all.
+    void add(const Context& context, const Texts& texts);
+
+    TextCorpus finish(const Context& context);
+
+ private:
+    struct Worker {
+        Words words;
+        Vocabulary vocabulary;
+        Vector<std::int32_t> tokens;  // of a block, which receives an exactly sized copy
+    };
+
+    void split(const Texts& texts, const Range& range, Worker& worker, TextCorpus::Block& block);
+    Vector<Vector<std::int32_t>> merge_vocabularies();
+
+    TextCorpus corpus_;
+    Vector<Worker> workers_;
+    Vector<unsigned> owners_;  // the worker whose numbering a block uses
+};
+
+/// Splits texts that are all in memory.
 TextCorpus split_texts(const Context& context, const Texts& texts);
 
 /// Counts the terms of all texts: visit(text, count) calls count(term) for each occurrence of a

@@ -12,6 +12,7 @@ from defrag._core import (
     CsrState,
     FastxmlOptions,
     FeatureIndex,
+    FileStorage,
     Instructions,
     JsonLines,
     KernelRows,

@@ -19,14 +19,14 @@ from defrag.typing import Csr, Floats, Ids, Offsets
 class Terms(NamedTuple):
     """The terms that are features: words or character n-grams, and pairs of words.
 
-    - ``words``: the words of features and of pairs, sorted by their UTF-8 bytes. A StringList is
-      the representation of the kernels; iterating over it creates Python strings.
+    - ``words``: the words of features and of pairs, sorted by their UTF-8 bytes: a list, Names, or
+      a StringList, the representation of the kernels; iterating over it creates Python strings.
     - ``word_feature``: the feature of each word; -1 for words that occur only in pairs.
     - ``pairs``, shape (2 * n_pairs,): the two words of each pair.
     - ``idf``, shape (n_features,): the inverse document frequency of each feature.
     """
 
-    words: list[str] | StringList
+    words: Any
     word_feature: Ids
     pairs: Ids
     idf: Floats
@@ -66,7 +66,10 @@ or words if both are 0; of those in at least ``min_df`` texts, at most ``max_fea
 def text_features(terms: Terms, characters: tuple[int, int]) -> TextFeatures:
     """Return the lookup tables of terms for the kernels."""
     least, most = characters
-    words = StringList(terms.words) if isinstance(terms.words, list) else terms.words
+    words = terms.words
+    if not isinstance(words, StringList):
+        of_bytes = None if isinstance(words, list) else (words.data, words.offsets)
+        words = StringList(list(words)) if of_bytes is None else StringList(*of_bytes)
     return TextFeatures(words, *terms[1:], least=least, most=most)
 
 

@@ -14,11 +14,11 @@ from scipy import sparse
 
 from defrag._parameters import VERBOSE, Choice, Int, fitted, param
 from defrag._progress import progress_bar
+from defrag._scratch import Arrays
 from defrag.baselines._neighbours import assign_points, route
 from defrag.baselines.sleec import centroids
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import BASE, Wrapping
-from defrag.classifiers._division import Arrays
 from defrag.classifiers._support import Cost, Ranker, unit_rows
 from defrag.classifiers.one_vs_rest import DiSMEC
 from defrag.explain.explainers import Explainer, Noted

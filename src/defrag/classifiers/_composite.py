@@ -11,14 +11,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, ClassVar
 
 from defrag._estimator import Estimator
 from defrag._parameters import fitted, param
 from defrag._progress import progress_stage
 from defrag._scikit import clone
+from defrag._scratch import Arrays, kept_rows
 from defrag.classifiers._base import Classifier
-from defrag.classifiers._division import Arrays
 from defrag.classifiers._following import Shapes
 from defrag.explain.explainers import Explainer, Transformed
 from defrag.explain.parts import Shares
@@ -180,9 +181,14 @@ class Reducing(Composite):
             stage = f"{base._member_noun} {number + 1} of {len(bases)}"
             with progress_stage(stage) if len(bases) > 1 else nullcontext():
                 reduction = self._fit_reduction(X, Y, base.random_state)  # type: ignore[arg-type]
-                model = base._fit_canonical(self._reduce(reduction, X), Y, shapes, weights)
+                rows = kept_rows("reduced rows", X.shape[0], partial(self._some, reduction, X))
+                model = base._fit_canonical(rows, Y, shapes, weights)
             members.append((reduction, model))
         self._set_members(members)
+
+    def _some(self, reduction: Any, X: Csr, some: slice) -> Csr:
+        """Return some of the reduced points."""
+        return self._reduce(reduction, X if some == slice(0, X.shape[0]) else X[some])
 
 
 class Transforming(Reducing):

@@ -10,7 +10,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +20,13 @@ from scipy import sparse
 
 from defrag._estimator import all_or_nothing
 from defrag._parameters import VERBOSE, param
+from defrag._scratch import Arrays, Coding, keeps, kept
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._following import Shapes
 from defrag.typing import Csr, Floats
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-Arrays: TypeAlias = "dict[str, NDArray[Any]]"
-"""Named arrays, which can be stored in a file."""
 
 _CSR_ARRAYS = ("data", "indices", "indptr")
 
@@ -111,6 +111,9 @@ class Work:
     earlier: Sequence[Piece] = ()
 
 
+_OUTLINE = "outline/"  # the field of Division
+
+
 class Units(ABC):
     """The training of one classifier in units.
 
@@ -142,9 +145,59 @@ class Units(ABC):
         find none, they train those that they need again.
         """
 
+    @property
+    def kept_division(self) -> Coding:
+        """How a division is kept in a scratch folder."""
+        return Coding(packed, self._division)
+
+    def _division(self, arrays: Arrays) -> Division:
+        outline = {
+            name.removeprefix(_OUTLINE): array
+            for name, array in arrays.items()
+            if name.startswith(_OUTLINE)
+        }
+        found = unpacked(outline, self.outline_kind)
+        return Division(found, arrays["costs"], arrays.get("waves"))
+
+    @property
+    def kept_result(self) -> Coding:
+        """How a result is kept in a scratch folder."""
+        return Coding(packed, lambda arrays: unpacked(arrays, self.result_kind))
+
+    def meet(self, data: Any, outline: Any, pieces: Sequence[Piece]) -> None:  # noqa: B027 - most need nothing
+        """Compute what all units of wave 1 need of the pieces, which have all of wave 0."""
+
     @abstractmethod
     def join(self, outline: Any, pieces: Sequence[Piece]) -> None:
         """Set the fitted attributes from pieces that contain every unit once, in order."""
+
+
+def cut_units(
+    division: Division, n_parts: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
+    """Return the bounds of ranges of units of about equal cost, their shares and their waves.
+
+    A range has units of one wave, unless there is only one range.
+    """
+    costs, waves = division.costs, division.wave_of_units()
+    before = np.concatenate([[0.0], np.cumsum(costs)])
+    changes = np.flatnonzero(np.diff(waves)) + 1
+    ends = np.array([0, *(changes if n_parts > 1 else ()), len(costs)])
+    sizes, runs = np.diff(ends), np.diff(before[ends])
+    wanted = np.ones(len(runs))
+    while wanted.sum() < min(n_parts, len(costs)):
+        wanted[np.argmax(np.where(wanted < sizes, runs / wanted, -1.0))] += 1
+    bounds = [np.zeros(1, dtype=np.int64)]
+    for first, last, n in zip(ends[:-1], ends[1:], wanted.astype(int), strict=True):
+        targets = before[first] + (before[last] - before[first]) * np.arange(1, n + 1) / n
+        inner = np.searchsorted(before[first + 1 : last + 1], targets) + first + 1
+        bounds.append(np.append(inner[:-1], last))
+    found = np.unique(np.concatenate(bounds)).astype(np.int64)
+    return found, np.diff(before[found]) / before[-1], waves[found[:-1]]
+
+
+# Pieces of a training that is kept in a scratch folder: what a kill loses is at most one.
+_PIECES = 40
 
 
 class Divisible(Classifier):
@@ -169,10 +222,16 @@ class Divisible(Classifier):
         data = units.prepare(X, Y)
         if weights is not None:
             data = replace(data, weights=weights)
-        division = units.divide(data, seed, shapes)
-        n_units = len(division.costs)
-        result = units.train(data, Work(seed, division.outline, 0, n_units))
-        units.join(division.outline, [Piece(0, n_units, result)])
+        division = kept("division", lambda: units.divide(data, seed, shapes), units.kept_division)
+        bounds, _, waves = cut_units(division, _PIECES if keeps() else 1)
+        pieces: list[Piece] = []
+        for (first, last), wave in zip(pairwise(bounds.tolist()), waves.tolist(), strict=True):
+            if wave and not waves[len(pieces) - 1]:
+                units.meet(data, division.outline, pieces)
+            work = Work(seed, division.outline, first, last, pieces)
+            result = kept("units", partial(units.train, data, work), units.kept_result)
+            pieces.append(Piece(first, last, result))
+        units.join(division.outline, pieces)
 
     @all_or_nothing
     def _fit_pieces(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
+from defrag._scratch import scratch
 from defrag.exceptions import DataWarning
 from defrag.typing import Csr, Floats, Ids
 
@@ -42,13 +43,20 @@ def is_mapped(array: NDArray[Any]) -> bool:
 
 
 def temporary_array(size: int) -> Floats:
-    """Return zeros mapped from a temporary file in ``TMPDIR``, which is deleted with the array."""
+    """Return zeros mapped from a temporary file, which is deleted with the array.
+
+    It lies in the scratch folder if there is one, otherwise in ``TMPDIR``.
+    """
     if size == 0:
         return np.zeros(0, dtype=np.float32)
-    with tempfile.TemporaryFile() as file:
+    own = scratch()
+    with tempfile.TemporaryFile(dir=None if own is None else own.folder) as file:
         file.truncate(4 * size)
         # The map has its own file descriptor. A plain array, because slicing np.memmap is slow.
-        return np.asarray(np.memmap(file, dtype=np.float32, mode="r+", shape=(size,)))
+        found = np.asarray(np.memmap(file, dtype=np.float32, mode="r+", shape=(size,)))
+        if own is not None:
+            own.watch(found)
+        return found
 
 
 # Number of mapped points that are scaled at a time.

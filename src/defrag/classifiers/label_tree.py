@@ -14,7 +14,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +34,7 @@ from defrag._native import (
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag._scikit import clone
+from defrag._scratch import Coding, kept, storage
 from defrag.classifiers._blocks import (
     blocks_of_nodes,
     join_blocks,
@@ -467,6 +468,10 @@ class TreeUnits(Units):
     model: TreeClassifier
     outline_kind, result_kind = LabelTreeArrays, LabelTreeWeights
 
+    def __init__(self, model: TreeClassifier) -> None:
+        super().__init__(model)
+        self._negatives: dict[int, tuple[Offsets, Ids]] = {}
+
     def prepare(self, X: Csr, Y: Csr) -> TreeData:
         """Return unit rows and the points of each label."""
         X = unit_rows(X, self.model._threads)
@@ -515,8 +520,8 @@ class TreeUnits(Units):
         result: dict[int, LabelTreeWeights] = {}
         outline = work.outline
         for number, blocks in self._blocks(outline, work.first, work.last):
-            negatives = None
-            if number % 2:
+            negatives = self._negatives.get(number // 2) if number % 2 else None
+            if number % 2 and negatives is None:
                 tree, nodes = outline[number // 2], self._nodes(outline[number // 2], 0)
                 own = Piece(work.first, work.last, result)
                 known = self._parts(outline, [*work.earlier, own])
@@ -524,8 +529,7 @@ class TreeUnits(Units):
                 if inner is None:  # they are in another process, and are trained again
                     every = node_blocks(tree, nodes, 0, int(blocks_of_nodes(tree)[nodes].sum()))
                     inner = [(every, self._solve(data, work, number - 1, every))]
-                weights = join_waves(tree, [(nodes, join_blocks(tree, nodes, inner))])
-                negatives = self._reached(data, tree, weights)
+                negatives = self._reached(data, tree, inner)
             result[number] = self._solve(data, work, number, blocks, negatives)
         return result
 
@@ -553,6 +557,7 @@ class TreeUnits(Units):
                 negatives=negatives,
                 blocks=blocks,
                 weights=data.weights,
+                storage=storage(),
                 n_threads=model._threads,
                 progress=progress,
             )
@@ -564,14 +569,34 @@ class TreeUnits(Units):
         second = (tree.n_children == 0) & self.model.hard_negatives & (len(nodes) > 1)
         return np.asarray(nodes[second == wave])
 
+    def meet(
+        self, data: TreeData, outline: Mapping[int, LabelTreeArrays], pieces: Sequence[Piece]
+    ) -> None:
+        """Find the negatives of all leaves."""
+        known = self._parts(outline, pieces)
+        for number, tree in outline.items():
+            if 2 * number not in known:  # the root is a leaf
+                continue
+            self._negatives[number] = kept(
+                "reached leaves",
+                partial(self._reached, data, tree, known[2 * number]),
+                Coding(
+                    lambda found: dict(zip(("begin", "points"), found, strict=True)),
+                    lambda arrays: (arrays["begin"], arrays["points"]),
+                ),
+            )
+
     def _reached(
-        self, data: TreeData, tree: LabelTreeArrays, inner: LabelTreeWeights
+        self,
+        data: TreeData,
+        tree: LabelTreeArrays,
+        inner: Sequence[tuple[Offsets, LabelTreeWeights]],
     ) -> tuple[Offsets, Ids]:
         """Return the points that the search with the inner nodes leads to each leaf."""
-        model = self.model
+        model, nodes = self.model, self._nodes(tree, 0)
         return _native.reached_leaves(
             tree,
-            inner,
+            join_waves(tree, [(nodes, join_blocks(tree, nodes, inner))]),
             data.X,
             loss=model._loss(),
             beam_size=leaves_per_point(data.Y),

@@ -23,7 +23,8 @@ from defrag import _native
 from defrag._native import FlatWeights, SolverOptions
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
-from defrag.classifiers._division import Arrays, Divisible, Division, Piece, Units, Work
+from defrag._scratch import Arrays
+from defrag.classifiers._division import Divisible, Division, Piece, Units, Work
 from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT

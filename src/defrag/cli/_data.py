@@ -14,13 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from defrag._progress import escaped, progress_pulse
+from defrag._scratch import scratch
 from defrag.cli._console import print_message
 from defrag.cli._flags import Words, option, refuse_flags
 from defrag.io import Points, read_points, write_points
-from defrag.io.corpora import CORPUS_FORMS, CorpusForm, LabelledTexts, collect_texts, open_corpus
+from defrag.io.corpora import (
+    CORPUS_FORMS,
+    CorpusForm,
+    LabelledTexts,
+    collect_texts,
+    open_corpus,
+    texts_and_labels,
+)
 from defrag.io.documents import CorpusOptions, counted
 from defrag.io.files import display_name, without_compression
 from defrag.io.points import POINT_FORMS, read_names, text_form
+from defrag.text._texts import spool_texts
 from defrag.typing import Csr
 
 if TYPE_CHECKING:
@@ -229,7 +238,9 @@ class Reading(MatrixReading):
             progress_pulse(f"reading {escaped(display_name(path))}"),
             open_corpus(path, form, options) as corpus,
         ):
-            found = collect_texts(corpus)
+            own = scratch()
+            spooled: Any = None if own is None else spool_texts(own, texts_and_labels(corpus))
+            found = collect_texts(corpus) if own is None else LabelledTexts(*spooled)
         n_texts = counted(len(found.texts), "text")
         print_message(f"{escaped(corpus.name)}: {n_texts} ({corpus.form})")
         if required and found.labels is None:

@@ -42,6 +42,7 @@ from defrag.cli._flags import (
     own_flags,
     refuse_flags,
 )
+from defrag.cli._run import LongRun
 from defrag.cli.app import VerbCommand
 from defrag.io.corpora import CORPUS_FORMS, CorpusForm
 from defrag.specs import NONE, VARIANTS, checked, compose, parse_value
@@ -146,6 +147,7 @@ def train(
         ),
     ] = None,
     reading: Reading,
+    long_run: LongRun,
     labels: LabelsFlag = None,
     random_state: Annotated[int, option("Seed.", names="--random-state --seed")] = 0,
     n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
@@ -182,47 +184,49 @@ def train(
     check_model_path(model)
     inputs = {"DATA": data, "--labels": labels, **names, **named, "--shape-of": shape_of}
     check_targets({"MODEL": model}, inputs)
+    bounded = {"--memory": long_run.memory, "--scratch": long_run.scratch}
     if n_parts is not None:
-        refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray, **named})
+        refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray, **named, **bounded})
     elif ray is not None:
-        refuse_flags("with --ray", {"--shape-of": shape_of, **named})
+        refuse_flags("with --ray", {"--shape-of": shape_of, **named, **bounded})
+    elif thesaurus is not None:
+        refuse_flags("with --thesaurus", bounded)
     corpus = reading.texts_form(data)
     of_texts = {name: parameters.pop(name) for name in _OF_VECTORIZER if name in parameters}
     if corpus is None:
         of_texts_only = {flag_name(name): of_texts[name] for name in of_texts}
-        refuse_flags("without texts", {**of_texts_only, **named, "--answers": answers})
+        refuse_flags("without texts", {**of_texts_only, **named, **bounded, "--answers": answers})
     run: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
     chosen = bool(parameters) or parts != Parts()
     estimator = build_classifier(parts, parts.used(corpus), parameters, run)
-    stored: dict[str, list[str]] = {}
-    X: Any
-    Y: Any
-    held: Any = None
     if corpus is not None:
         refuse_flags("on texts", {"--vocabulary": vocabulary})
         base = estimator if chosen or thesaurus is None else None
         estimator = _for_texts(base, of_texts, answers, run)
-        held = _validation(validation, reading, label_names)
-        X, Y = reading.texts(data, corpus, labels, label_names, required=True)
-    else:
-        X, Y = reading.labelled_points(data, labels)
+    stored: dict[str, list[str]] = {}
+    X: Any
+    Y: Any
+    held: Any = None
+    settings = {"reading": reading, "weights": weights}
+    with long_run.running(model, estimator, inputs, settings) as log:
+        if corpus is not None:
+            X, Y = reading.texts(data, corpus, labels, label_names, required=True)
+            held = _validation(validation, reading, label_names)
+        else:
+            X, Y = reading.labelled_points(data, labels)
+            if n_parts is not None:
+                refuse_flags("with --parts: join takes it", names)
+            stored = read_all_names(label_names, vocabulary, Y.shape[1], X.shape[1])
         if n_parts is not None:
-            refuse_flags("with --parts: join takes it", names)
-        stored = read_all_names(label_names, vocabulary, Y.shape[1], X.shape[1])
-    if n_parts is not None:
-        _write_plan(estimator, (X, Y), n_parts, model, data)
-        return
-    begin = time.perf_counter()
-    fitted = _fit(estimator, X, Y, ray, shape=shape_of, thesaurus=thesaurus, validation=held)
-    seconds = time.perf_counter() - begin
-    with progress_pulse(f"writing {escaped(model)}"):
-        fitted.save(model, weights=weights, **stored)
-    if isinstance(fitted, TextClassifier):
-        sizes = (len(X), len(fitted.vectorizer_.idf_), fitted.base_.n_labels_)
-    else:
-        sizes = (*X.shape, Y.shape[1])
-    if model != "-":
-        _report(model, sizes, seconds, "points" if corpus is None else "texts", as_json=as_json)
+            _write_plan(estimator, (X, Y), n_parts, model, data)
+            return
+        begin = time.perf_counter()
+        fitted = _fit(estimator, X, Y, ray, shape=shape_of, thesaurus=thesaurus, validation=held)
+        found = _found(fitted, (X, Y), model, time.perf_counter() - begin)
+        with progress_pulse(f"writing {escaped(model)}"):
+            fitted.save(model, weights=weights, **stored)
+        log.record(**found)
+    _report(found, "points" if corpus is None else "texts", as_json=as_json)
 
 
 def _for_texts(
@@ -337,20 +341,30 @@ def _announce(estimator: Classifier, X: Csr, Y: Csr) -> None:
     print_message(f"training takes {estimate(estimator, X, Y).shown()}")
 
 
-def _report(
-    model: str, sizes: tuple[int, int, int], seconds: float, noun: str, *, as_json: bool
-) -> None:
-    size = Path(model).stat().st_size
-    points, features, labels = sizes
-    if as_json:
-        print_json({"model": model, "points": points, "features": features, "labels": labels,
-                    "seconds": seconds, "bytes": size})  # fmt: skip
+def _found(fitted: Any, data: tuple[Any, Any], model: str, seconds: float) -> dict[str, Any]:
+    """Return what was trained, as ``--json`` and the log give it."""
+    X, Y = data
+    if isinstance(fitted, TextClassifier):
+        sizes = (len(X), len(fitted.vectorizer_.idf_), fitted.base_.n_labels_)
+    else:
+        sizes = (*X.shape, Y.shape[1])
+    found = dict(zip(("points", "features", "labels"), sizes, strict=True))
+    return {"model": model, **found, "seconds": seconds}
+
+
+def _report(found: dict[str, Any], noun: str, *, as_json: bool) -> None:
+    if found["model"] == "-":
         return
+    size = Path(found["model"]).stat().st_size
+    if as_json:
+        print_json({**found, "bytes": size})
+        return
+    model = escaped(found["model"])
     typer.echo(
-        f"{points:,} {noun}, {features:,} features, {labels:,} labels: "
-        f"{seconds:.1f} s, {size / 1e6:.1f} MB in {escaped(model)}"
+        f"{found['points']:,} {noun}, {found['features']:,} features, {found['labels']:,} labels: "
+        f"{found['seconds']:.1f} s, {size / 1e6:.1f} MB in {model}"
     )
-    print_next(f"defrag predict {escaped(model)} TEST_DATA --output predictions.txt")
+    print_next(f"defrag predict {model} TEST_DATA --output predictions.txt")
 
 
 # --- Flags of the parts, and the help about them.

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defrag._scikit import clone
+from defrag._scratch import Arrays
 from defrag._validation import Labels, check_features, check_labels
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import Reducing, Wrapping
 from defrag.classifiers._division import (
-    Arrays,
     Divisible,
     Division,
     Piece,

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from defrag._parameters import Int
 from defrag._scikit import clone
+from defrag._scratch import Arrays
 from defrag._validation import check_seed
-from defrag.classifiers._division import Arrays, Division, Piece, Work
+from defrag.classifiers._division import Piece, Work, cut_units
 from defrag.distributed._jobs import (
     Data,
     Sizes,
@@ -202,7 +203,7 @@ def plan_and_data(
     if labels.matrix.nnz == 0:
         raise ValueError("Y must have at least one label, got none for any point")
     division = job.divide(data.X, labels.matrix, seed)
-    bounds, shares, waves = _cut(division, n_parts)
+    bounds, shares, waves = cut_units(division, n_parts)
     sizes = Sizes(
         *data.X.shape,
         labels.matrix.shape[1],
@@ -347,30 +348,6 @@ def _vectorizer(plan: Plan) -> Arrays:
 def _outline(plan: Plan) -> Arrays:
     """Return the outline of the classifier."""
     return {name: one for name, one in plan.outline.items() if not name.startswith(_WORDS)}
-
-
-def _cut(
-    division: Division, n_parts: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
-    """Return the bounds of ranges of units of about equal cost, their shares and their waves.
-
-    A range has units of one wave, unless there is only one range.
-    """
-    costs, waves = division.costs, division.wave_of_units()
-    before = np.concatenate([[0.0], np.cumsum(costs)])
-    changes = np.flatnonzero(np.diff(waves)) + 1
-    ends = np.array([0, *(changes if n_parts > 1 else ()), len(costs)])
-    sizes, runs = np.diff(ends), np.diff(before[ends])
-    wanted = np.ones(len(runs))
-    while wanted.sum() < min(n_parts, len(costs)):
-        wanted[np.argmax(np.where(wanted < sizes, runs / wanted, -1.0))] += 1
-    bounds = [np.zeros(1, dtype=np.int64)]
-    for first, last, n in zip(ends[:-1], ends[1:], wanted.astype(int), strict=True):
-        targets = before[first] + (before[last] - before[first]) * np.arange(1, n + 1) / n
-        inner = np.searchsorted(before[first + 1 : last + 1], targets) + first + 1
-        bounds.append(np.append(inner[:-1], last))
-    found = np.unique(np.concatenate(bounds)).astype(np.int64)
-    return found, np.diff(before[found]) / before[-1], waves[found[:-1]]
 
 
 # --- Files, for batch systems, shell loops and resumed work.

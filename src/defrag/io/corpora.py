@@ -193,18 +193,23 @@ def read_texts(
 
 def collect_texts(corpus: Corpus) -> LabelledTexts:
     """Read all documents of an open corpus; see ``read_texts``."""
-    texts: list[str] = []
-    labels: list[list[str]] = []
+    pairs = list(texts_and_labels(corpus))
+    labels = [names for _, names in pairs if names is not None]
+    return LabelledTexts([text for text, _ in pairs], labels or None)
+
+
+def texts_and_labels(corpus: Corpus) -> Iterator[tuple[str, list[str] | None]]:
+    """Yield the texts of a corpus with their labels, which all of them have or none."""
+    n_texts = n_labelled = 0
     for line, text, names, file in corpus.documents:
-        texts.append(text)
-        if names is not None:
-            labels.append(names)
-        if 0 < len(labels) < len(texts):
+        n_texts += 1
+        n_labelled += names is not None
+        if 0 < n_labelled < n_texts:
             rule = "a text without labels, but others have them"
             raise FormatError(file or corpus.name, rule, line)
-    if not texts:
+        yield text, names
+    if not n_texts:
         raise FormatError(corpus.name, "has no texts")
-    return LabelledTexts(texts, labels or None)
 
 
 @dataclass(frozen=True)

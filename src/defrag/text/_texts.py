@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from defrag import _native
+from defrag._names import Names
 from defrag._parameters import Float, Int
+from defrag._scratch import ROWS_AT_A_TIME, Arrays, Scratch, offsets_of
 from defrag._validation import (
     LISTS,
     Labels,
@@ -29,12 +33,36 @@ from defrag._validation import (
 from defrag.typing import Csr
 
 
-def check_texts(texts: Any) -> list[str]:
-    """Return texts as a list of strings in Unicode's normal form C.
+class Texts(Names):
+    """Texts that are checked, and may be mapped from a file; kernels take them as they are."""
+
+    def some(self, places: slice) -> Texts:
+        """Return consecutive texts."""
+        first, last, _ = places.indices(len(self))
+        return Texts(self.data, self.offsets[first : last + 1])
+
+
+def some_texts(texts: Sequence[str], places: slice) -> Sequence[str]:
+    """Return consecutive texts, without decoding them."""
+    return texts.some(places) if isinstance(texts, Texts) else texts[places]
+
+
+def texts_at(texts: Sequence[str], places: NDArray[np.int64]) -> Iterator[str]:
+    """Return the texts at some places, one by one."""
+    if not isinstance(texts, Texts):
+        return (texts[place] for place in places.tolist())
+    parts = range(0, len(places), ROWS_AT_A_TIME)
+    return (text for i in parts for text in texts.take(places[i : i + ROWS_AT_A_TIME]))
+
+
+def check_texts(texts: Any) -> Sequence[str]:
+    """Return texts as a list of strings in Unicode's normal form C, or those checked before.
 
     - Raises ValueError if ``texts`` is one string, or if an item is not a string or has a lone
       surrogate.
     """
+    if isinstance(texts, Texts):
+        return texts
     if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
         raise ValueError(f"texts must be a sequence of strings, got {_shown(texts)}")
     if getattr(texts, "ndim", 1) != 1:  # a DataFrame would give the names of its columns
@@ -74,6 +102,11 @@ def check_text_labels(labels: Any, n_texts: int) -> Labels:
     - Raises ValueError if their number differs from that of the texts, or if an item is not a
       label.
     """
+    # Those of a scratch folder were checked with their texts.
+    return labels if isinstance(labels, Labels) else _checked_labels(labels, n_texts)
+
+
+def _checked_labels(labels: Any, n_texts: int) -> Labels:
     if not hasattr(labels, "__len__") and hasattr(labels, "__array__"):
         labels = np.asarray(labels)
     if isinstance(labels, (str, bytes)) or not (
@@ -109,6 +142,56 @@ def check_text_labels(labels: Any, n_texts: int) -> Labels:
         rows = _plain_names(rows)
     matrix, names = named_matrix(rows)
     return Labels(matrix, _objects(names))
+
+
+def spool_texts(
+    scratch: Scratch, documents: Iterator[tuple[str, list[str] | None]]
+) -> tuple[Texts, Labels | None]:
+    """Write texts and the names of their labels to a scratch folder, and return them mapped.
+
+    - ``documents``: either all of them have labels or none.
+    """
+
+    def blocks(known: Arrays) -> Iterator[Arrays]:
+        n_known = len(known.get("lengths", ()))
+        numbers: dict[str, int] = {}
+        if known:
+            for name in Names(known["names"], offsets_of(known["name_lengths"])):
+                numbers[name] = len(numbers)
+        for _ in islice(documents, n_known):
+            pass
+        while part := list(islice(documents, ROWS_AT_A_TIME)):
+            texts = Names.of(check_texts([text for text, _ in part]))
+            lists = [labels for _, labels in part if labels is not None]
+            own = check_text_labels(lists, len(lists))
+            names = [] if own.classes is None else own.classes.tolist()
+            new = [name for name in names if name not in numbers]
+            for name in new:
+                numbers[name] = len(numbers)
+            place = np.array([numbers[name] for name in names], dtype=np.int32)
+            fresh = Names.of(new)
+            yield {
+                "texts": texts.data,
+                "lengths": np.diff(texts.offsets),
+                "labels": place[own.matrix.indices],
+                "sizes": np.diff(own.matrix.indptr).astype(np.int32),
+                "names": fresh.data,
+                "name_lengths": np.diff(fresh.offsets),
+            }
+
+    found = scratch.grow("texts", blocks)
+    texts = Texts(found["texts"], offsets_of(found["lengths"]))
+    if not len(found["sizes"]):
+        return texts, None
+    names = list(Names(found["names"], offsets_of(found["name_lengths"])))
+    rank = np.empty(len(names), dtype=np.int32)
+    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names), dtype=np.int32)
+    indptr, ones = offsets_of(found["sizes"]), np.ones(len(found["labels"]), dtype=np.float32)
+    matrix = _native.csr_from_parts((indptr, rank[found["labels"]], ones), (len(texts), len(names)))
+    matrix.has_sorted_indices = matrix.has_canonical_format = False
+    matrix.sort_indices()
+    matrix.has_canonical_format = True
+    return texts, Labels(matrix, _objects(sorted(names)))
 
 
 def _objects(names: list[str]) -> NDArray[Any]:
@@ -263,7 +346,9 @@ Extra: TypeAlias = Callable[[list[str]], Any]
 """Takes m texts, returns an array of shape (m, n_extra)."""
 
 
-def extra_rows(extra: Extra, texts: list[str], weight: float, n_columns: int | None = None) -> Any:
+def extra_rows(
+    extra: Extra, texts: Sequence[str], weight: float, n_columns: int | None = None
+) -> Any:
     """Compute extra features and scale each row to length ``weight``; zero rows stay zero.
 
     Raises ValueError if the result is not a finite array of one row per text and ``n_columns``

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from defrag import _native
 from defrag._progress import logger
 from defrag._scikit import clone
+from defrag._scratch import AS_JSON, kept
 from defrag.classifiers import LabelTree
 from defrag.focusing import Focused
 from defrag.metrics._ranked import rank
@@ -19,6 +20,8 @@ from defrag.metrics.ranking import ndcg_of_points
 from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from defrag.typing import Csr
@@ -37,7 +40,9 @@ _LINE_WEIGHT, _MOST_LINES = 0.6, 3
 _LONGEST_LINE, _SHARE_WITH_LINE = 300, 0.9
 
 
-def choose_features(texts: list[str], Y: Csr, *, n_jobs: int | None) -> tuple[TextVectorizer, str]:
+def choose_features(
+    texts: Sequence[str], Y: Csr, *, n_jobs: int | None
+) -> tuple[TextVectorizer, str]:
     """Return an unfitted vectoriser that suits the texts, and the reason in words.
 
     Trees of words and pairs of words, of character n-grams of 4 and of 5 are trained on a part of
@@ -45,6 +50,14 @@ def choose_features(texts: list[str], Y: Csr, *, n_jobs: int | None) -> tuple[Te
     error. Then the first line, if texts begin with short ones, gets features of its own if that is
     better by a standard error, and so on with the next. The same texts give the same choice.
     """
+    parameters, reason = kept("trial", lambda: _try(texts, Y, n_jobs), AS_JSON)
+    lines = parameters["lines"]
+    fixed = {"lines": None if lines is None else tuple(lines), "n_jobs": n_jobs}
+    return TextVectorizer(**parameters | fixed), reason
+
+
+def _try(texts: Sequence[str], Y: Csr, n_jobs: int | None) -> tuple[dict[str, Any], str]:
+    """Return the parameters of the vectoriser that suits the texts, and the reason."""
     words, *others = candidates = [
         TextVectorizer(ngrams=2, n_jobs=n_jobs),
         TextVectorizer(characters=4, n_jobs=n_jobs),
@@ -52,11 +65,12 @@ def choose_features(texts: list[str], Y: Csr, *, n_jobs: int | None) -> tuple[Te
     ]
     labelled = np.flatnonzero(np.diff(Y.indptr))
     if len(labelled) < LEAST_TEXTS:
-        return words, f"words and pairs of words: not tried on fewer than {LEAST_TEXTS:,} texts"
+        untried = f"words and pairs of words: not tried on fewer than {LEAST_TEXTS:,} texts"
+        return words.get_params(), untried
     n_tried = min(len(labelled) // _SHARE, _MOST_TEXTS)
     tried = np.random.default_rng(0).permutation(labelled)[:n_tried]
-    held, kept = np.sort(tried[: n_tried // _HELD_OUT]), np.sort(tried[n_tried // _HELD_OUT :])
-    found = [_ndcg(one, texts, Y, (kept, held)) for one in candidates]
+    held, rest = np.sort(tried[: n_tried // _HELD_OUT]), np.sort(tried[n_tried // _HELD_OUT :])
+    found = [_ndcg(one, texts, Y, (rest, held)) for one in candidates]
     gains = [one - found[0] for one in found[1:]]
     means = [float(gain.mean()) for gain in gains]
     errors = [float(gain.std()) / len(held) ** 0.5 for gain in gains]
@@ -70,7 +84,7 @@ def choose_features(texts: list[str], Y: Csr, *, n_jobs: int | None) -> tuple[Te
     chosen, ndcg = (others[best], found[1 + best]) if wins else (words, found[0])
     while _has_line(texts, tried, n := len(chosen.lines or ())):
         longer = clone(chosen).set_params(lines=(_LINE_WEIGHT,) * (n + 1))
-        gain = (with_line := _ndcg(longer, texts, Y, (kept, held))) - ndcg
+        gain = (with_line := _ndcg(longer, texts, Y, (rest, held))) - ndcg
         error = float(gain.std()) / len(held) ** 0.5
         reason += f", {gain.mean():+.1f} ± {error:.1f} with features of line {n + 1}"
         if gain.mean() <= error:
@@ -81,10 +95,10 @@ def choose_features(texts: list[str], Y: Csr, *, n_jobs: int | None) -> tuple[Te
         name += ", and those of line 1" + "".join(f" and {i + 1}" for i in range(1, n))
     reason = f"{name}: {reason}"
     logger.info("TextClassifier: %s", reason)
-    return chosen, reason
+    return chosen.get_params(), reason
 
 
-def _has_line(texts: list[str], tried: NDArray[np.int64], n: int) -> bool:
+def _has_line(texts: Sequence[str], tried: NDArray[np.int64], n: int) -> bool:
     """Return whether nearly all texts have a short line n, counted from 0, and more after it."""
     split = (texts[i].split("\n", n + 1) for i in tried.tolist())
     good = sum(len(lines) > n + 1 and 0 < len(lines[n]) <= _LONGEST_LINE for lines in split)
@@ -93,7 +107,7 @@ def _has_line(texts: list[str], tried: NDArray[np.int64], n: int) -> bool:
 
 def _ndcg(
     vectorizer: TextVectorizer,
-    texts: list[str],
+    texts: Sequence[str],
     Y: Csr,
     parts: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> NDArray[np.float64]:

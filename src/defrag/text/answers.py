@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -25,6 +25,7 @@ from defrag.classifiers._base import Classifier
 from defrag.persistence._checks import check_increasing_ids
 from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State
 from defrag.text._labels import LabelTable
+from defrag.text._texts import texts_at
 from defrag.text.naming import NameEvidence, Naming, Points
 from defrag.text.ranker import (
     N_BASE_NUMBERS,
@@ -165,7 +166,7 @@ class Answers:
 # --- Learning them.
 
 
-def held_out(texts: list[str], Y: Csr) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+def held_out(texts: Sequence[str], Y: Csr) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """Return texts to rank, and those that train the model which ranks them; None if too few.
 
     Equal texts are in one of them only: a hash decides.
@@ -173,7 +174,7 @@ def held_out(texts: list[str], Y: Csr) -> tuple[NDArray[np.int64], NDArray[np.in
     labelled = np.flatnonzero(np.diff(Y.indptr))
     if len(labelled) < LEAST_TEXTS:
         return None
-    fold = fold_of([texts[i] for i in labelled.tolist()], "answers")
+    fold = fold_of(texts_at(texts, labelled), "answers")
     share = min(_HELD_OUT, _MOST_HELD_OUT / len(labelled))
     trained = min(_TRAINED, _MOST_TRAINED / len(labelled))
     return labelled[fold < share], labelled[(fold >= share) & (fold < share + trained)]
@@ -181,7 +182,7 @@ def held_out(texts: list[str], Y: Csr) -> tuple[NDArray[np.int64], NDArray[np.in
 
 def answers_without(
     blank: Classifier,
-    texts: list[str],
+    texts: Sequence[str],
     points: Points,
     table: LabelTable | None = None,
     *,

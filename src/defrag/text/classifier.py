@@ -16,6 +16,7 @@ from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
 from defrag._parameters import SEED_KIND, Choice, Float, Int, fitted, param
 from defrag._scikit import ClassifierMixin, available_if, check_is_fitted, clone
+from defrag._scratch import Coding, kept
 from defrag._validation import check_seed, require_labels
 from defrag.classifiers import LabelTree
 from defrag.classifiers._answers import (
@@ -61,6 +62,8 @@ from defrag.text.answers import (
     held_out_calibration,
     learn_answers,
     n_points_of,
+    pack_answers,
+    unpack_answers,
 )
 from defrag.text.naming import LabelNames, Naming, Points, learn_naming
 from defrag.text.ranker import LEAST_TEXTS, N_RANKED, rank_with
@@ -353,12 +356,16 @@ class TextClassifier(ClassifierMixin, Estimator):
         if shapes is not None:
             shapes.check_all_taken()
         self._set_labels(known.classes, known.dense, known.multilabel, names)
-        self.answers_, self.answering_ = self._learn_answers(blank, checked, plain, validation)
+        self.answers_, self.answering_ = kept(
+            "answers",
+            lambda: self._learn_answers(blank, checked, plain, validation),
+            Coding(lambda found: pack_answers(*found), unpack_answers),
+        )
         if self.calibration is not None:
             self.base_.calibration_ = held_out_calibration(self.calibration, blank, plain, seed)
 
     def _with_naming(
-        self, names: LabelNames, blank: Classifier, texts: list[str], points: Points
+        self, names: LabelNames, blank: Classifier, texts: Sequence[str], points: Points
     ) -> Points:
         """Learn what names in the texts mean; return the points to train on."""
 
@@ -373,7 +380,7 @@ class TextClassifier(ClassifierMixin, Estimator):
     def _learn_answers(
         self,
         blank: Classifier,
-        texts: list[str],
+        texts: Sequence[str],
         points: Points,
         validation: tuple[Sequence[str], Any] | None,
     ) -> tuple[Answers | None, str]:
@@ -470,7 +477,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         return blank
 
     def _unfitted_vectorizer(
-        self, texts: list[str], Y: Csr, previous: TextVectorizer | None = None
+        self, texts: Sequence[str], Y: Csr, previous: TextVectorizer | None = None
     ) -> tuple[TextVectorizer, str]:
         """Return an unfitted vectoriser for texts with the threads of this model, and the reason.
 
@@ -594,7 +601,7 @@ class TextClassifier(ClassifierMixin, Estimator):
     _predict_ids = on_snapshot(_rank_texts)
 
     def _best(
-        self, texts: list[str], k: int, usable: NDArray[np.bool_] | None = None
+        self, texts: Sequence[str], k: int, usable: NDArray[np.bool_] | None = None
     ) -> tuple[Ids, Floats, Ids]:
         """Return the best usable labels of texts, their scores, and the labels that were ranked.
 
@@ -613,7 +620,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             labels[nothing_known], scores[nothing_known] = -1, 0.0
         return labels, scores
 
-    def _ranked(self, texts: list[str], points: Csr | KernelRows, k: int) -> tuple[Ids, Floats]:
+    def _ranked(self, texts: Sequence[str], points: Csr | KernelRows, k: int) -> tuple[Ids, Floats]:
         """Return the ranking of points, those of the texts, by the model as it was trained."""
         labels, scores = self._base_ranking(points, k)
         found = self._labels_
@@ -677,7 +684,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         return [row[good].tolist() for row, good in found]
 
     def _answered(
-        self, texts: list[str], k: int, usable: NDArray[np.bool_] | None = None
+        self, texts: Sequence[str], k: int, usable: NDArray[np.bool_] | None = None
     ) -> tuple[Ids, Floats, NDArray[np.bool_]]:
         """Return the best usable labels of texts, their scores, and which of them are answers."""
         ids, scores, sources = self._best(texts, k, usable)

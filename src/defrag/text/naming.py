@@ -29,7 +29,7 @@ from defrag.text.ranker import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -97,9 +97,9 @@ class LabelNames:
         sizes = [max(1, len(one)) for one in found]
         return index, np.log(np.array([words, counts[same], sizes], dtype=np.float64))
 
-    def find(self, texts: list[str], n_threads: int) -> tuple[Any, NDArray[np.int64]]:
+    def find(self, texts: Sequence[str], n_threads: int) -> tuple[Any, NDArray[np.int64]]:
         """Return the names in texts, and the text of each of them."""
-        found = self._table[0].find(texts, n_threads=n_threads)
+        found = self._table[0].find(list(texts), n_threads=n_threads)
         sizes = np.diff(found.ends, prepend=0)
         return found, np.repeat(np.arange(len(texts), dtype=np.int64), sizes)
 
@@ -149,7 +149,7 @@ class Naming:
     )
 
     @classmethod
-    def count(cls, names: LabelNames, texts: list[str], Y: Csr, n_threads: int) -> Naming:
+    def count(cls, names: LabelNames, texts: Sequence[str], Y: Csr, n_threads: int) -> Naming:
         """Return the counts of training texts, without a ranker."""
         found, rows = names.find(texts, n_threads)
         labels = names.labels[found.names]
@@ -205,7 +205,7 @@ class NameEvidence:
         n_texts = float(naming.texts.sum(dtype=np.int64))
         self._usual = (float(naming.hits.sum(dtype=np.int64)) + 0.5) / (n_texts + 1.0)
 
-    def find(self, texts: list[str], *, n_threads: int) -> Found:
+    def find(self, texts: Sequence[str], *, n_threads: int) -> Found:
         """Return the labels found in texts."""
         found, rows = self.names.find(texts, n_threads)
         labels = self.names.labels[found.names]
@@ -271,10 +271,10 @@ Points: TypeAlias = "tuple[Csr, Csr, Floats | None]"
 
 def learn_naming(
     names: LabelNames,
-    texts: list[str],
+    texts: Sequence[str],
     points: Points,
     rank: Callable[[Points, Csr], tuple[Ids, Floats]],
-    rows_of: Callable[[list[str]], Csr],
+    rows_of: Callable[[Sequence[str]], Csr],
     *,
     n_threads: int,
 ) -> tuple[Naming, Points]:
@@ -305,7 +305,9 @@ def learn_naming(
     return naming, with_names(names, points, rows_of) if names_help else points
 
 
-def with_names(names: LabelNames, points: Points, rows_of: Callable[[list[str]], Csr]) -> Points:
+def with_names(
+    names: LabelNames, points: Points, rows_of: Callable[[Sequence[str]], Csr]
+) -> Points:
     """Return points and, after them, the names of their labels as points of these labels."""
     X, Y, weights = points
     counts = np.append(np.bincount(Y.indices, minlength=names.n_labels), 0)

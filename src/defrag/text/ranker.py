@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -58,7 +58,7 @@ class Found(NamedTuple):
 class Evidence(Protocol):
     """What finds labels in texts beside a classifier."""
 
-    def find(self, texts: list[str], *, n_threads: int) -> Found:
+    def find(self, texts: Sequence[str], *, n_threads: int) -> Found:
         """Return the labels found in texts."""
 
     def describe(self, text: str, label: int) -> str:
@@ -226,7 +226,7 @@ class Ranker:
 def rank_with(
     ranker: Ranker,
     evidence: Evidence,
-    texts: list[str],
+    texts: Sequence[str],
     labels: Ids,
     scores: Floats,
     *,
@@ -314,14 +314,14 @@ def fit_ranker(found: Candidates, truth: NDArray[np.bool_], *, adds: bool) -> Ra
     return Ranker(np.stack(kinds), adds)
 
 
-def fold_of(texts: list[str], salt: str) -> Numbers:
+def fold_of(texts: Iterable[str], salt: str) -> Numbers:
     """Return a number in [0, 1) for each text, the same for equal texts."""
     digests = (blake2b((salt + text).encode(), digest_size=4).digest() for text in texts)
     return np.array([int.from_bytes(one, "little") for one in digests]) / 2.0**32
 
 
 def learn_ranker(
-    texts: list[str],
+    texts: Sequence[str],
     Y: Csr,
     train_without: Callable[[NDArray[np.bool_]], tuple[Ids, Floats, Evidence]],
     *,

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._names import Names
-from defrag._native import KernelRows, StringList, Terms, TextCorpus, TextFeatures
+from defrag._native import KernelRows, Terms, TextCorpus, TextFeatures
 from defrag._parameters import VERBOSE, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag._scikit import TransformerMixin, check_is_fitted
+from defrag._scratch import Arrays, Coding, keeps, kept, kept_rows
 from defrag.persistence._checks import check_length
 from defrag.persistence.fields import COUNT, LARGEST, Array, Number, Part, State, Strings
 from defrag.persistence.kinds import Rewritten
@@ -33,6 +34,7 @@ from defrag.text._texts import (
     StemmerName,
     check_texts,
     load_stemmer,
+    some_texts,
     stem_words,
 )
 from defrag.typing import Csr, Floats, Ids, Offsets
@@ -219,6 +221,20 @@ def nth_lines(texts: Sequence[str], n: int) -> list[str]:
     return [(text.split("\n", n + 1)[n : n + 1] or [""])[0] for text in texts]
 
 
+def _pack_terms(terms: Terms) -> Arrays:
+    words = Names.of(terms.words)
+    others = terms._asdict() | {"words": words.data, "offsets": words.offsets}
+    return {name: np.asarray(array) for name, array in others.items()}
+
+
+def _unpack_terms(arrays: Arrays) -> Terms:
+    words = Names(arrays["words"], arrays["offsets"])
+    return Terms(words, arrays["word_feature"], arrays["pairs"], arrays["idf"])
+
+
+_OF_TERMS = Coding(_pack_terms, _unpack_terms)
+
+
 def _finish_vectorizer(part: Part, model: TextVectorizer) -> None:
     """Check that words, pairs and features of a file match, and build what it does not contain."""
     n_single = int(np.count_nonzero(model.word_feature_ >= 0))
@@ -398,7 +414,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         return ways[0] == ways[1]
 
     @all_or_nothing
-    def _fit(self, texts: list[str], rows: list[Csr], shape: TextVectorizer | None) -> None:
+    def _fit(self, texts: Sequence[str], rows: list[Csr], shape: TextVectorizer | None) -> None:
         self._check_parameters()
         if shape is not None and not (hasattr(shape, "idf_") and self._cuts_as(shape)):
             raise ValueError(
@@ -407,17 +423,33 @@ class TextVectorizer(TransformerMixin, Estimator):
             )
         if self.characters is not None and self.ngrams != 1:
             raise ValueError(f"ngrams must be 1 with characters, got {self.ngrams!r}")
-        corpus = self._read(texts, self._threads)
+        corpora: list[TextCorpus] = []
+
         least, most = Lengths.bounds(self.characters)
-        terms = _native.choose_terms(
-            corpus,
-            pairs=self.ngrams == 2,
-            least=least,
-            most=most,
-            min_df=int(self.min_df),
-            max_features=None if self.max_features is None else int(self.max_features),
-            n_threads=self._threads,
-        )
+
+        def choose() -> Terms:
+            corpora.append(self._read(texts, self._threads))
+            return _native.choose_terms(
+                corpora[0],
+                pairs=self.ngrams == 2,
+                least=least,
+                most=most,
+                min_df=int(self.min_df),
+                max_features=None if self.max_features is None else int(self.max_features),
+                n_threads=self._threads,
+            )
+
+        def weigh(some: slice) -> Csr:
+            own = some_texts(texts, some)
+            if not corpora:
+                return _native.as_matrix(self._weigh(own))
+            # All texts, whose words are freed as rows are written.
+            whole = features.weigh_corpus(corpora.pop(), n_threads=self._threads)
+            return _native.as_matrix(self._with_lines(whole, own))
+
+        terms = kept("features", choose, _OF_TERMS)
+        if keeps():
+            corpora.clear()
         if not len(terms.idf):
             what = "word" if self.characters is None else "n-gram"
             noun = "text" if len(texts) == 1 else "texts"
@@ -428,17 +460,17 @@ class TextVectorizer(TransformerMixin, Estimator):
         if shape is not None:
             terms = follow_terms(shape._terms(), terms)
         features = _native.text_features(terms, Lengths.bounds(self.characters))
-        found = features.weigh_corpus(corpus, n_threads=self._threads)
-        del corpus  # before Python's strings are made, so that not all is in memory at a time
-        self.words_ = list(terms.words)
+        self.features_ = features
+        # Before Python's strings are made, so that not all is in memory at a time.
+        rows.append(kept_rows("rows", len(texts), weigh))
+        self.words_ = terms.words if isinstance(terms.words, Names) else list(terms.words)
         self.word_feature_ = terms.word_feature
         self.pairs_ = terms.pairs.reshape(-1, 2)
         self.idf_ = terms.idf
         self.trial_ = ""
         self._set_features(features)
-        rows.append(_native.as_matrix(self._with_lines(found, texts)))
 
-    def _read(self, texts: list[str], n_threads: int) -> TextCorpus:
+    def _read(self, texts: Sequence[str], n_threads: int) -> TextCorpus:
         with progress_bar("reading texts", enabled=self.verbose > 0) as progress:
             corpus = _native.TextCorpus(texts, n_threads=n_threads, progress=progress)
         if self.stemmer is not None:
@@ -450,7 +482,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         """Return the features as the kernels take them."""
         words = self.words_
         return Terms(
-            StringList(words.data, words.offsets) if isinstance(words, Names) else list(words),
+            words if isinstance(words, Names) else list(words),
             np.ascontiguousarray(self.word_feature_),
             np.ascontiguousarray(self.pairs_.ravel()),
             np.ascontiguousarray(self.idf_),
@@ -484,20 +516,20 @@ class TextVectorizer(TransformerMixin, Estimator):
             check_is_fitted(self)
         return _native.as_matrix(self._weigh(check_texts(texts)))
 
-    def _weigh(self, texts: list[str]) -> Csr | KernelRows:
+    def _weigh(self, texts: Sequence[str]) -> Csr | KernelRows:
         """Return the rows of validated texts; see :meth:`transform`.
 
         Kernels take them as they are: building a scipy matrix takes longer than a short row.
         """
         return self._with_lines(self._weigh_whole(texts), texts)
 
-    def _weigh_whole(self, texts: list[str]) -> Csr | KernelRows:
+    def _weigh_whole(self, texts: Sequence[str]) -> Csr | KernelRows:
         if self.stemmer is None:
             return self.features_.weigh(texts, n_threads=self._threads)
         corpus = self._read(texts, self._threads)
         return self.features_.weigh_corpus(corpus, n_threads=self._threads)
 
-    def _with_lines(self, rows: Csr | KernelRows, texts: list[str]) -> Csr | KernelRows:
+    def _with_lines(self, rows: Csr | KernelRows, texts: Sequence[str]) -> Csr | KernelRows:
         """Return rows with the features of the first lines of their texts behind their own."""
         if not self.lines:
             return rows

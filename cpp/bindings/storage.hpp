@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+#include "core/base/aligned.hpp"
+
+namespace defrag {
+
+/// Large buffers of kernels in temporary files of a folder. A file has no name, so that it ends
+/// with the buffer or the process; its blocks are reserved, because a full disk would otherwise end
+/// the process when a page is written.
+class FileStorage : public Storage {
+ public:
+    FileStorage(std::string folder, std::int64_t least_bytes)
+        : folder_(std::move(folder)), least_bytes_(static_cast<std::size_t>(least_bytes)) {}
+
+    void* allocate(std::size_t n_bytes) override {
+#if defined(__unix__) || defined(__APPLE__)
+        if (n_bytes < least_bytes_) return nullptr;
+        std::string path = folder_ + "/buffer-XXXXXX";
+        const int file = mkstemp(path.data());
+        if (file < 0) throw std::runtime_error("no file can be made in " + folder_);
+        unlink(path.c_str());
+        const auto size = static_cast<off_t>(n_bytes);
+#if defined(__linux__)
+        const bool made = posix_fallocate(file, 0, size) == 0;
+#else
+        const bool made = ftruncate(file, size) == 0;
+#endif
+        void* data = MAP_FAILED;
+        if (made) data = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        close(file);
+        if (data == MAP_FAILED) throw std::runtime_error("no room for a file in " + folder_);
+        const std::lock_guard<std::mutex> lock(mutex_);
+        live_.emplace(data, n_bytes);
+        return data;
+#else
+        static_cast<void>(n_bytes);
+        return nullptr;
+#endif
+    }
+
+    void release(void* data, std::size_t n_bytes) noexcept override {
+#if defined(__unix__) || defined(__APPLE__)
+        const std::lock_guard<std::mutex> lock(mutex_);
+        live_.erase(data);
+        munmap(data, n_bytes);
+#endif
+    }
+
+    /// Lets the system have the pages of all buffers, which it reads again when they are needed.
+    void give_back() {
+#if defined(__unix__) || defined(__APPLE__)
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (const auto& [data, n_bytes] : live_) madvise(data, n_bytes, MADV_DONTNEED);
+#endif
+    }
+
+ private:
+    std::string folder_;
+    std::size_t least_bytes_;
+    std::mutex mutex_;
+    std::map<void*, std::size_t> live_;
+};
+
+}  // namespace defrag

@@ -1,0 +1,172 @@
+"""Training with a scratch folder: the same bytes, after interruptions too, and what it says."""
+
+import gzip
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from defrag import _scratch
+from defrag.cli._run import bytes_of
+from defrag.io import write_xmc
+from defrag.text import _texts
+from tests.cli.test_parts import FLAGS  # a tree that trains in no time
+from tests.data import make_data
+from tests.helpers.cli_running import check_refusal, run, run_well
+from tests.text.data import make_texts
+
+MEMORY = "--memory", "1G"
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(_scratch, "ROWS_AT_A_TIME", 300)
+    monkeypatch.setattr(_texts, "ROWS_AT_A_TIME", 300)
+    monkeypatch.setattr(_scratch, "_LEAST_BYTES", 1)  # all buffers of kernels lie in files
+    monkeypatch.setattr(_scratch, "_WATCH_SECONDS", 0.001)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    texts, labels = make_texts(n_texts=1300)
+    rows = [{"text": f"{text} é{n % 40}", "labels": own}
+            for n, (text, own) in enumerate(zip(texts, labels, strict=True))]  # fmt: skip
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "docs.jsonl").write_text(lines)
+    with gzip.open(tmp_path / "docs.jsonl.gz", "wt") as file:
+        file.write(lines)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def train(data, *flags):
+    run_well("train", data, "a.model", *flags)
+    run_well("train", data, "b.model", *MEMORY, *flags)
+    assert Path("b.model").read_bytes() == Path("a.model").read_bytes()
+    assert not Path("b.model.scratch").exists()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "flags",
+    [(), ("--n-trees", "2"), ("--characters", "4", "--n-jobs", "2"), ("--no-hard-negatives",),
+     ("--classifier", "dismec", "--answers", "none"), ("--agglomerate", "x"),
+     ("--classifier", "fastxml", "--validation", "docs.jsonl")],
+)  # fmt: skip
+def test_models_have_the_bytes_of_a_training_in_memory(flags):
+    train("docs.jsonl", *flags)
+
+
+@pytest.mark.usefixtures("folder")
+def test_trial_is_part_of_it(monkeypatch):
+    monkeypatch.setattr("defrag.text._trial.LEAST_TEXTS", 100)
+    train("docs.jsonl.gz")
+
+
+@pytest.mark.usefixtures("folder")
+def test_pages_are_given_back_while_kernels_use_them(monkeypatch):
+    monkeypatch.setattr(_scratch, "_FULL", 0.0)
+    train("docs.jsonl")
+
+
+def interrupted(n, how):
+    """Train until the n-th record is written, then stop; return whether there was one."""
+    real, count = _scratch._replace, 0
+
+    def replace(path, text):
+        nonlocal count
+        count += 1
+        if count == n:
+            how()
+        real(path, text)
+
+    child = os.fork()
+    if not child:
+        _scratch._replace = replace
+        os._exit(run("train", "docs.jsonl", "b.model", *MEMORY).exit_code)
+    status = os.waitpid(child, 0)[1]
+    return os.WIFSIGNALED(status) or os.WEXITSTATUS(status) != 0
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT])
+def test_the_same_command_continues(folder, signal_number):
+    run_well("train", "docs.jsonl", "a.model")
+    rounds = 0
+    # What was written after the last record is not part of it.
+    while interrupted((3, 11, 20)[rounds % 3], lambda: os.kill(os.getpid(), signal_number)):
+        for path in (folder / "b.model.scratch").glob("*.values"):
+            with path.open("ab") as file:
+                file.write(b"\x7f" * 5)
+        rounds += 1
+        assert rounds < 100
+    assert rounds > 5
+    assert (folder / "b.model").read_bytes() == (folder / "a.model").read_bytes()
+    assert not (folder / "b.model.scratch").exists()
+
+
+def test_another_command_starts_over_and_nothing_foreign_is_deleted(folder):
+    assert interrupted(8, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    run_well("train", "docs.jsonl", "a.model", "--seed", "3")
+    run_well("train", "docs.jsonl", "b.model", *MEMORY, "--seed", "3")
+    assert (folder / "b.model").read_bytes() == (folder / "a.model").read_bytes()
+    (folder / "mine").mkdir()
+    (folder / "mine" / "thesis.txt").write_text("x")
+    line = "train docs.jsonl c.model --scratch mine"
+    check_refusal(folder, line, "^defrag: error: mine: is not empty, and no scratch folder")
+
+
+def test_errors_of_the_data_leave_no_folder(folder):
+    (folder / "bad.jsonl").write_text('{"text": "a", "labels": ["b"]}\n{"text": 3}\n')
+    check_refusal(folder, "train bad.jsonl c.model --memory 1G", "bad.jsonl:2: 'text' must be")
+    (folder / "some.jsonl").write_text('{"text": "a", "labels": ["b"]}\n{"text": "c"}\n')
+    check_refusal(folder, "train some.jsonl c.model --memory 1G", "a text without labels")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("train docs.jsonl x --memory 3", "--memory must be at least 64 MB, got '3'"),
+     ("train docs.jsonl x --memory lots", "--memory must be a size such as 500M or 2G"),
+     ("train docs.jsonl x --memory 1G --parts 2", "--memory changes nothing with --parts"),
+     ("train docs.jsonl x --scratch s --ray local", "--scratch changes nothing with --ray"),
+     ("train docs.jsonl x --memory 1G --thesaurus t", "--memory changes nothing with --thesaurus"),
+     ("train points.txt x --memory 1G", "--memory changes nothing without texts")],
+)  # fmt: skip
+def test_flags_that_cannot_hold_are_refused(folder, line, expected):
+    check_refusal(folder, line, expected)
+
+
+def test_log_has_stages_memory_and_a_record(folder):
+    run_well("train", "docs.jsonl", "b.model", *MEMORY, "--log-json", "log.jsonl")
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert {"begin", "end", "record"} <= {line["event"] for line in lines}
+    assert all(line["memory"] > 1e6 and line["cpu_seconds"] > 0 for line in lines)
+    ended = {line["stage"] for line in lines if line["event"] == "end"}
+    assert {"texts", "features", "rows", "division", "units", "answers"} <= ended
+    record = lines[-1]
+    assert (record["event"], record["points"], record["labels"]) == ("record", 1300, 4)
+    assert record["stages"]["rows"]["times"] == 1
+    assert bytes_of("1.5G") == 3 << 29
+
+
+@pytest.mark.usefixtures("folder")
+def test_matrices_have_a_log_too():
+    X, Y = make_data()
+    write_xmc("train.txt", X, Y)
+    run_well("train", "train.txt", "m.model", *FLAGS, "--log-json", "log.jsonl")
+    lines = Path("log.jsonl").read_text().splitlines()
+    stages = [json.loads(line).get("stage") for line in lines]
+    assert "training tree 2 of 2" in stages
+
+
+def test_kept_arrays_of_any_shape_come_back(tmp_path):
+    given = {"none": np.zeros((0, 3)), "one": np.array(7.5), "two": np.ones((4, 2), np.int16)}
+    coding = _scratch.Coding(lambda value: value, lambda arrays: arrays)
+    for _ in range(2):
+        with _scratch.Scratch(tmp_path / "s", {}):
+            found = _scratch.kept("x", lambda: given, coding)
+    for name, array in given.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
