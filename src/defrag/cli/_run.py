@@ -84,7 +84,7 @@ def _in_scratch(
         except (ValueError, DefragError):
             own.remove()
             raise
-        except BaseException:
+        except (KeyboardInterrupt, MemoryError, OSError, RuntimeError):
             then = "the same command continues" if again else "delete it"
             print_message(f"{escaped(str(folder))} has {_shown(own.size())}: {then}")
             raise
