@@ -17,7 +17,7 @@ from scipy import sparse
 from defrag import _native
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import read_data, read_features, read_labels, read_xmc, write_features, write_xmc
-from tests.oracles.text import assert_same, nearest_float
+from tests.oracles.text import nearest_float
 
 EXAMPLE = b"3 5 4\n0,2 1:0.5 4:1e-3\n 0:2\n3\n"
 X_EXAMPLE = np.array([[0, 0.5, 0, 0, 1e-3], [2, 0, 0, 0, 0], [0, 0, 0, 0, 0]], dtype=np.float32)
@@ -175,37 +175,6 @@ def test_read_data_detects_format(file):
     check_example(read_data(file(gzip.compress(EXAMPLE, mtime=0))))
     with pytest.raises(FormatError, match="header must be 'points features labels', got 4 numbers"):
         read_data(file(b"1 2 3 4\n"))
-
-
-TOKENS = st.sampled_from(
-    [b"0", b"1", b"2", b"3", b"9", b"1:1", b"2:.5", b"3:1e-3", b"0:0", b"1:-2.5", b"1,2", b"0,0,3",
-     b"2:nan", b"3:1e39", b"3:", b":4", b"1:2:3", b"x", b"-1:2", b"#", b"# 1:1", b"1,", b"1:1#",
-     b"99999999999999999999:1", b"1:0x1p3", b"1:1_0", b"1:1,5", b"\r", b"\x00", b"\xff", b"01:01"]
-)  # fmt: skip
-BLANKS = st.sampled_from([b" ", b" ", b" ", b"\t", b"  ", b""])
-LINES = st.lists(st.tuples(BLANKS, TOKENS), max_size=4).map(
-    lambda parts: b"".join(blank + token for blank, token in parts)
-)
-HEADERS = st.sampled_from([b"3 4 4", b"2 4 4", b"3 4", b"2 10", b" 3\t4 4 ", b"3", b"1 2 x", b""])
-LAYOUTS = st.sampled_from(["combined", "features", "labels", "svmlight", "scores"])
-
-
-@pytest.mark.slow
-@settings(max_examples=800, derandomize=True, deadline=None)
-@given(
-    HEADERS,
-    st.lists(LINES, max_size=4),
-    LAYOUTS,
-    st.sampled_from([b"\n", b"\r\n"]),
-    st.tuples(st.booleans(), st.integers(0, 1)),
-)
-def test_parser_agrees_with_oracle(header, lines, layout, end, flags):
-    drop, first = flags
-    lines = lines if layout == "svmlight" else [header, *lines]
-    options = {"first_feature": first, "first_label": first, "drop_non_finite": drop}
-    text = end.join(lines)
-    assert_same(text, layout, **options)
-    assert_same(text + end, layout, **options)
 
 
 NUMBERS = st.one_of(
