@@ -22,7 +22,6 @@ from defrag._scikit import check_is_fitted
 from defrag._validation import (
     check_features,
     check_labels,
-    check_matrix,
     check_seed,
     require_labels,
 )
@@ -75,39 +74,6 @@ class FeaturePooling(RowTransformer):
         self.scale_ = None
         if scale == "energy":
             self.scale_ = self._find_scale(self._group_statistics(X)[1])
-
-    @on_snapshot
-    def inverse_transform(self, Xt: MatrixLike) -> Any:
-        """Distribute the value of each group evenly over its features.
-
-        ``transform`` of the result restores Xt, except for empty groups.
-
-        Parameters
-        ----------
-        Xt : sparse or dense matrix, shape (n_points, n_clusters_)
-            Agglomerated points.
-
-        Returns
-        -------
-        X : csr_array, or ndarray for dense Xt, shape (n_points, n_features_in_)
-            Points with the features of ``fit``.
-        """
-        check_is_fitted(self)
-        groups = check_matrix(Xt, name="Xt", n_features=self.n_clusters_)
-        factor = self._factor()
-        share = np.ones(self.n_clusters_) if factor is None else factor.astype(np.float64)
-        if self._pooling() != "mean_nonzero":
-            share *= self._sizes()
-        members = np.flatnonzero(self.labels_ >= 0)
-        spread = sparse.csr_array(
-            (
-                _inverse(share)[self.labels_[members]].astype(np.float32),
-                (self.labels_[members], members),
-            ),
-            shape=(self.n_clusters_, self.n_features_in_),
-        )
-        result = sparse.csr_array(groups @ spread)
-        return result if sparse.issparse(Xt) else result.toarray()
 
     @on_snapshot
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
