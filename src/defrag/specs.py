@@ -29,7 +29,7 @@ NONE = "none"
 """The word for None, and for no groups, no re-ranking and no imputation."""
 
 FOCUS = "focus"
-"""The word for focused rows in place of groups."""
+"""The word for focused rows in place of groups, or after groups and ``+``."""
 
 
 class Variant(NamedTuple):
@@ -129,7 +129,8 @@ def parse_composite(
     classifier : str
         Word of a classifier, with parameters or without.
     groups : str
-        ``none``, ``focus``, a word of ``VARIANTS`` or a clustering of the registry.
+        ``none``, ``focus``, a word of ``VARIANTS`` or a clustering of the registry, and
+        ``tight+focus`` for focused rows of such groups.
     rerank, impute : str
         ``none``, or the kind of prototypes and the mode of imputation, with parameters of
         ``Refrag`` and ``Fiat`` or without.
@@ -146,12 +147,15 @@ def parse_composite(
         return foreign
     model = parse_estimator(classifier, "classifier")
     names, parts = [_named(model)], {}
-    if groups.partition(":")[0] == FOCUS:
-        parts["focus"] = parse_estimator(groups, "focus")
+    of_rows, plus, settings = groups.partition(f"+{FOCUS}")
+    if plus:
+        model = compose(model, focus=parse_estimator(f"{FOCUS}{settings}", "focus"))
+    if of_rows.partition(":")[0] == FOCUS:
+        parts["focus"] = parse_estimator(of_rows, "focus")
         names.append(_named(parts["focus"]))
-    elif groups != NONE:
-        name, parts["groups"] = parse_groups(groups)
-        names.append(name)
+    elif of_rows != NONE:
+        name, parts["groups"] = parse_groups(of_rows)
+        names.append(f"{name} and {FOCUS}{settings}" if plus else name)
     if rerank != NONE:
         kind = rerank.partition(":")[0]
         parts["rerank"] = {"co_occurrence": kind, **_settings(rerank, _class("refrag"))}

@@ -1,19 +1,22 @@
 import dataclasses
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from defrag import DiSMEC, LabelTree, registry
+from defrag.agglomeration import Tight
 from defrag.classifiers._support import Cost
 from defrag.io.datasets import _FOLDERS, REPOSITORY
-from defrag.lab import COLUMNS, Store, planning
+from defrag.lab import COLUMNS, Store, planning, texts
 from defrag.lab.comparison import FIGURES
 from defrag.lab.peers import run_seconds
 from defrag.lab.planning import Plan, cut, plan, schedule
 from defrag.lab.published import PUBLISHED
-from defrag.lab.records import MEASURES
+from defrag.lab.records import MEASURES, collect
+from defrag.lab.runs import attempt
 from defrag.lab.studies import STUDIES, Line, suited
-from defrag.lab.texts import TEXT_SETS
+from defrag.lab.texts import NGRAM_SETS, TEXT_SETS
 from defrag.specs import describe
 from tests.lab.small import small_corpus
 
@@ -28,8 +31,37 @@ def test_studies_are_well_formed(study):
     assert set(study.columns) <= set(COLUMNS)
     assert set(study.figures) <= set(FIGURES)
     assert set(study.measures) <= set(MEASURES)
-    assert set(study.data) <= {"debian", *(TEXT_SETS if study.texts else _FOLDERS)}
+    known = {"debian", *(TEXT_SETS if study.texts else (*_FOLDERS, *NGRAM_SETS))}
+    assert set(study.data) <= known
     assert "d0 = 8" in " ".join(names) or study.name not in {"tradeoffs", "ndcg"}
+
+
+def test_ngrams_of_texts_are_redundant(monkeypatch):
+    monkeypatch.setattr(texts, "_NGRAM_TEXTS", 300)
+    monkeypatch.setattr(texts, "_NGRAM_LABELS", 20)
+    corpus = texts.ngram_corpus("debian-ngrams")
+    assert corpus.facts.labels == 20
+    assert 100 < corpus.facts.points <= 300  # those with a label
+    assert np.diff(corpus.train.Y.indptr).min() == 1
+    assert corpus.train.X.nnz > 100 * corpus.facts.points
+    assert Tight(random_state=0).fit(corpus.train.X).saving_ > 0.3
+    assert corpus.facts == texts.ngram_corpus("debian-ngrams").facts
+    (planned,) = plan(STUDIES["ngrams"], corpus, seeds=1)
+    words = {line.classifier.partition(":")[0] for line in STUDIES["ngrams"].lines}
+    assert words >= {"label-tree", "dismec", "ppd-sparse", "proxml", "sleec", "leml", "annexml",
+                     "fastxml", "parabel"}  # fmt: skip
+    tried = {"LabelTree", "LabelTree, tight and Focus", "LEML, DEFRAG-X"}
+    pairs = [(job, attempt(job.to_json(), corpus.train, corpus.test)[0])
+             for job in planned.jobs if job.method in tried]  # fmt: skip
+    found = collect((job, {**job.to_json(), **result, "finished": "2026-01-01"})
+                    for job, result in pairs)  # fmt: skip
+    assert [one.method for one in found] == [line.name for line in STUDIES["ngrams"].lines
+                                             if line.name in tried]  # fmt: skip
+    assert found[1].statistics["dimension"].mean < found[0].statistics["dimension"].mean
+    *_, front = FIGURES["pareto"](found)[0].series
+    assert front.front
+    assert 1 <= len(front.x) <= len(tried)
+    assert (list(front.x), list(front.y)) == (sorted(front.x), sorted(front.y))
 
 
 def test_table2_has_every_classifier():

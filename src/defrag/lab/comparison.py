@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -99,8 +100,10 @@ def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
     return found
 
 
-def cost_plots(results: Sequence[Result]) -> list[Plot]:
+def cost_plots(results: Sequence[Result], *, front: bool = False) -> list[Plot]:
     """Return precision against each cost, one point per method.
+
+    With ``front``, a line joins the methods that no other one beats in both.
 
     If there are many methods, those with the same variant (the part of a name after its first
     comma) share a series, and only methods without a variant are labelled.
@@ -127,12 +130,25 @@ def cost_plots(results: Sequence[Result]) -> list[Plot]:
             )
             for family, members in families.items()
         ]
+        if front and series:
+            best = _front([pair for one in series for pair in zip(one.x, one.y, strict=True)])
+            x, y = zip(*best, strict=True)
+            series.append(Series("not dominated", x, y, front=True))
         if series:
             title = f"{results[0].data}: P@1 against {COLUMNS[key].title}"
             axes = (COLUMNS[key].title, "P@1")
             axes_of: Any = {"log_x": True, "joined": False, "least_span": _LEAST_SPAN}
             plots.append(lines(title, caption, series, axes, **axes_of))
     return plots
+
+
+def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points with the most precision at their cost, by cost."""
+    found: list[tuple[float, float]] = []
+    for cost, precision in sorted(points, key=lambda one: (one[0], -one[1])):
+        if not found or precision > found[-1][1]:
+            found.append((cost, precision))
+    return found
 
 
 def rare_plot(results: Sequence[Result], most: int = 4) -> list[Plot]:
@@ -425,6 +441,7 @@ def sizes(results: Sequence[Result], most: int = 4) -> list[Plot]:
 
 FIGURES: dict[str, Callable[[Sequence[Result]], list[Plot]]] = {
     "cost": cost_plots,
+    "pareto": partial(cost_plots, front=True),
     "rare": rare_plot,
     "tradeoff": tradeoff,
     "split": split,

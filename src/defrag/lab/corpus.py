@@ -23,6 +23,7 @@ from defrag._progress import progress_pulse
 from defrag._validation import check_matrix
 from defrag.io import LabelledTexts, Split
 from defrag.text.classifier import default_vectorizer
+from defrag.text.vectorizer import TextVectorizer
 from defrag.typing import Csr
 
 _PARTS = ("train.X", "train.Y", "test.X", "test.Y")
@@ -184,12 +185,16 @@ class Corpus:
 
 
 def corpus_of_texts(
-    name: str, train: LabelledTexts, test: LabelledTexts
+    name: str,
+    train: LabelledTexts,
+    test: LabelledTexts,
+    *,
+    vectorizer: TextVectorizer | None = None,
 ) -> tuple[Corpus, list[str]]:
     """Return a corpus of texts, and the names of its labels.
 
-    The default vectoriser is fitted to the training texts. Labels that only the test texts have
-    cannot be predicted, and count as missed.
+    The vectoriser, or the default one, is fitted to the training texts. Labels that only the test
+    texts have cannot be predicted, and count as missed.
 
     Examples
     --------
@@ -198,7 +203,7 @@ def corpus_of_texts(
     >>> corpus_of_texts("toy", texts, texts)[1]
     ['hashing', 'sorting']
     """
-    vectorizer = default_vectorizer(verbose=1)
+    vectorizer = vectorizer or default_vectorizer(verbose=1)
     X = vectorizer.fit_transform(train.texts)
     with progress_pulse("vectorising the test texts"):
         X_test = vectorizer.transform(test.texts)

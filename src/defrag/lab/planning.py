@@ -21,7 +21,7 @@ from defrag.lab.records import Job, Record, Store, collect
 from defrag.lab.results import Findings
 from defrag.lab.runs import NOT_RUN, Interrupted, Messages, is_stored, run_all
 from defrag.lab.studies import Line, Study, suited
-from defrag.lab.texts import TextCorpus
+from defrag.lab.texts import NGRAM_SETS, TextCorpus, ngram_corpus
 from defrag.specs import Spec, build
 
 ALL_PEERS = PEERS | TEXT_PEERS
@@ -205,6 +205,8 @@ def _load(place: str, *, texts: bool) -> tuple[Corpus, Any]:
     """Return a data set, and the names of its labels if they are known."""
     if texts:
         return TextCorpus(place), None
+    if place in NGRAM_SETS:
+        return ngram_corpus(place), None
     loaded = load_dataset(place)
     corpus = Corpus(place, loaded.train, loaded.test, **loaded.propensity)
     return corpus, loaded.label_names

@@ -58,12 +58,16 @@ _MOST_TICKS = 6
 
 @dataclass(frozen=True)
 class Series:
-    """A line, a set of points or a set of bars, which do not use ``x``; notes label points."""
+    """A line, a set of points or a set of bars, which do not use ``x``; notes label points.
+
+    ``front`` is a line without markers through points that other series have.
+    """
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     notes: Sequence[str] = ()
+    front: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,8 +111,8 @@ def lines(
     def draw(axes: Any) -> None:
         notes = []
         for place, one in enumerate(series):
-            style = _STYLES[place % 8] if joined and len(one.x) > 1 else ""
-            marker = _MARKERS[(place + place // 8) % 8]
+            style = _STYLES[place % 8] if (joined or one.front) and len(one.x) > 1 else ""
+            marker = "" if one.front else _MARKERS[(place + place // 8) % 8]
             axes.plot(one.x, one.y, color=_SERIES[place % 8], marker=marker,
                       markersize=5.5, linestyle=style, linewidth=1.6, label=one.name)  # fmt: skip
             for x, y, note in zip(one.x, one.y, one.notes, strict=False):

@@ -12,7 +12,7 @@ from itertools import product
 
 from defrag.io.datasets import REPOSITORY
 from defrag.lab.peers import PEERS, TEXT_PEERS, WORD_VECTORS
-from defrag.lab.texts import TEXT_SETS
+from defrag.lab.texts import NGRAM_SETS, TEXT_SETS
 from defrag.specs import FOCUS, NONE, Spec, describe, parse_composite, parse_groups
 from defrag.text import TextClassifier
 
@@ -223,6 +223,40 @@ def _sizes() -> list[Line]:
         lines.append(Line(f"all features, {trees} trees".replace("1 trees", "1 tree"),
                           f"parabel:n_trees={trees}"))  # fmt: skip
     return lines
+
+
+def _ngrams() -> list[Line]:
+    """Return one tree with every grouping, and other classifiers with those that matter most."""
+    few = {
+        "": NONE,
+        ", Focus": FOCUS,
+        ", DEFRAG-X": "x",
+        ", Hybrid": "hybrid",
+        ", tight": "tight",
+        ", tight and Focus": f"tight+{FOCUS}",
+    }
+    sized = {
+        "DEFRAG-X": "defrag",
+        "DEFRAG-XY": "defrag:representation=xy",
+        "DEFRAG-N": "defrag:split=ndcg",
+        "Hybrid": "hybrid",
+        "hashing": "hash-groups",
+    }
+    more = {
+        f", {name}{suffix}": f"{word}{',' if ':' in word else ':'}max_cluster_size={size}"
+        for size, suffix in ((8, ""), (32, ", d/32"))
+        for name, word in sized.items()
+    }
+    others = {
+        "LabelTree, no hard negatives": "label-tree:hard_negatives=false",
+        **{name: _CLASSIFIERS[name] for name in (
+            "Parabel", "DiSMEC", "PPDSparse", "ProXML", "SLEEC", "AnnexML", "LEML", "FastXML"
+        )},
+    }  # fmt: skip
+    lines = [Line(f"LabelTree{suffix}", "label-tree", groups, seeds=5)
+             for suffix, groups in (few | more).items()]  # fmt: skip
+    return lines + [Line(f"{name}{suffix}", word, groups)
+                    for name, word in others.items() for suffix, groups in few.items()]  # fmt: skip
 
 
 _ALL = [
@@ -459,6 +493,18 @@ _ALL = [
         (),
         ("ranking", "groups"),
         held_out=True,
+    ),
+    Study(
+        "ngrams",
+        "Groups of character n-grams",
+        "Where features are redundant: character n-grams of 3 to 5 of texts, and their 1,000 most "
+        "frequent labels. Groups of at most 8 features (d/8) unless said. Training includes the "
+        "clustering; the column beside it does not.",
+        _ngrams(),
+        NGRAM_SETS,
+        (*_P, *_COST, "dimension"),
+        ("pareto",),
+        ("ranking", "groups"),
     ),
     Study(
         "texts",

@@ -10,17 +10,18 @@ import hashlib
 import json
 import os
 import tempfile
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from defrag.io import read_texts
-from defrag.lab.corpus import Corpus, Facts, indicators
+from defrag.io import LabelledTexts, load_dataset, read_texts
+from defrag.lab.corpus import Corpus, Facts, corpus_of_texts, indicators
 from defrag.lab.peer_program import peak_memory
 from defrag.lab.peers import TEXT_PEERS, run_text_peer
 from defrag.lab.records import size_of, timed
@@ -28,13 +29,13 @@ from defrag.metrics import evaluate
 from defrag.specs import build
 from defrag.text.answers import as_matrix, best_cut
 from defrag.text.ranker import hits_of
+from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from defrag.io import LabelledTexts
     from defrag.specs import Spec
     from defrag.typing import Csr
 
@@ -87,6 +88,37 @@ class TextFiles:
             if not Path(path).is_file():
                 raise FileNotFoundError(f"data set {name!r} requires {path}")
         return cls(*found)
+
+
+_NGRAM_TEXTS, _NGRAM_LABELS = 6_000, 1_000
+
+NGRAM_SETS = ("debian-ngrams", "makupalat-ngrams")
+"""Data sets of character n-grams of 3 to 5 of some texts, with their most frequent labels."""
+
+
+def ngram_corpus(name: str) -> Corpus:
+    """Return a data set of ``NGRAM_SETS``: at most 6,000 training texts, 1,000 labels."""
+    source = name.removesuffix("-ngrams")
+    if source == "debian":
+        data = load_dataset(source)
+        train, test = data.texts("train", _NGRAM_TEXTS), data.texts("test", _NGRAM_TEXTS)
+    else:
+        files = TextFiles.of(source)
+        train, test = read_texts(files.train), read_texts(files.test)
+        draw = np.random.default_rng(0).permutation(len(train.texts))[:_NGRAM_TEXTS].tolist()
+        train = LabelledTexts([train.texts[i] for i in draw],
+                              [(train.labels or [])[i] for i in draw])  # fmt: skip
+    counts = Counter(chain.from_iterable(train.labels or ()))
+    kept = set(sorted(counts, key=lambda label: (-counts[label], label))[:_NGRAM_LABELS])
+    train, test = (_with_labels(half, kept) for half in (train, test))
+    return corpus_of_texts(name, train, test, vectorizer=TextVectorizer(characters=(3, 5)))[0]
+
+
+def _with_labels(texts: LabelledTexts, kept: set[str]) -> LabelledTexts:
+    """Return the texts that have some of the labels, with these."""
+    rows = [[name for name in names if name in kept] for names in texts.labels or ()]
+    there = [(text, row) for text, row in zip(texts.texts, rows, strict=True) if row]
+    return LabelledTexts(*map(list, zip(*there, strict=True)))
 
 
 class TextCorpus(Corpus):
