@@ -3,12 +3,10 @@
 Trains a model of the bundled Debian texts, then measures suggestions per CPU-second of the
 workers, times to answer, and private memory per worker; at last some seconds of load during which
 models are replaced many times, a worker is killed and a broken file takes the place of the model.
-Linux only. ``--steady 300`` runs something else: ``wrk`` with 1 to 1,000 connections for 300
-seconds each, on two workers, one of which is killed each time.
+Linux only.
 """
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -30,9 +28,6 @@ from defrag import load as load_model
 from serve_load import K, load, requests_for
 
 N_TEXTS = 2000
-THREADS = 16  # of wrk
-TEXTS_PER_THREAD = 16
-PROCESSES = ("supervisor", "process of the models", "worker", "other worker")
 HERE = Path(__file__).resolve().parent
 
 
@@ -59,16 +54,6 @@ def private_megabytes(process: int) -> float:
     lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     private = [line.split()[1] for line in lines if line.startswith("Private_")]
     return sum(map(int, private)) / 1024
-
-
-def resident_megabytes(process: int) -> float:
-    pages = Path(f"/proc/{process}/statm").read_text().split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def n_sockets(process: int) -> int:
-    found = [one.readlink().name for one in Path(f"/proc/{process}/fd").iterdir()]
-    return sum(name.startswith("socket:") for name in found)
 
 
 @contextmanager
@@ -118,9 +103,9 @@ def throughput(path: Path, requests: list[bytes], seconds: float) -> None:
             print(f"{workers} workers: {private} MB private each after {seconds:g} s of load")
 
 
-def answers(model: Any, texts: list[str], k: int = K) -> list[Any]:
+def answers(model: Any, texts: list[str]) -> list[Any]:
     """Return what the server must answer with a model."""
-    names, scores = model.predict_topk(texts, k=k)
+    names, scores = model.predict_topk(texts, k=K)
     return [
         {"labels": [{"label": n, "score": s} for n, s in zip(*row, strict=True) if n]}
         for row in zip(names.tolist(), scores.tolist(), strict=True)
@@ -183,71 +168,11 @@ def endurance(
         print(error)
 
 
-def right_answers(path: Path, texts: list[str], port: int) -> str:
-    """Return lines of a request and its answer; the n-th text of a thread is asked for n labels."""
-    model, lines = load_model(path), []
-    for text in texts:
-        k = len(lines) % TEXTS_PER_THREAD + 1
-        if len(answers(model, [text], k)[0]["labels"]) < k:
-            continue
-        body = json.dumps({"text": text, "k": k})
-        request = urllib.request.Request(
-            f"http://localhost:{port}/v1/suggest",
-            body.encode(),
-            {"content-type": "application/json"},
-        )
-        with urllib.request.urlopen(request) as answer:  # noqa: S310 - on loopback
-            given = answer.read().decode()
-        if json.loads(given) != answers(model, [text], k)[0]:
-            raise SystemExit(f"wrong answer to {body}: {given}")
-        lines.append(f"{body}\t{given}")
-    return "\n".join(lines[: THREADS * TEXTS_PER_THREAD])
-
-
-def steady(path: Path, folder: Path, texts: list[str], *, seconds: int, picture: Path) -> None:
-    """Print what wrk finds, a worker killed in each run, and draw the memory of all processes."""
-    limits = ("--max-requests", "1000", "--max-connections", "2000", "--timeout", "60")
-    arguments = ("-m", "defrag", "serve", str(path), "--port", "0", "--workers", "2", *limits)
-    right, samples = folder / "right", []
-    with serving(*arguments) as (supervisor, port):
-        right.write_text(right_answers(path, texts, port))
-        idle, start = n_sockets(workers_of(supervisor)[0]), time.monotonic()
-        for connections in (1, 8, 64, 256, 1000):
-            command = ["wrk", f"-t{min(connections, THREADS)}", f"-c{connections}",
-                       f"-d{seconds}s", "--timeout", "60s", "-s", str(HERE / "serve_wrk.lua"),
-                       f"http://localhost:{port}", "--", str(right),
-                       str(TEXTS_PER_THREAD)]  # fmt: skip
-            wrk = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-            begin, cut = time.monotonic(), None
-            while wrk.poll() is None:
-                time.sleep(seconds / 100)
-                processes = [supervisor, *children(supervisor), *workers_of(supervisor)]
-                samples.append(
-                    ((time.monotonic() - start) / 60, [*map(resident_megabytes, processes)])
-                )
-                if cut is None and time.monotonic() - begin > seconds / 2:
-                    cut = n_sockets(processes[2]) - idle
-                    os.kill(processes[2], signal.SIGKILL)
-                    time.sleep(3.0)  # until it is replaced
-            found = wrk.stdout.read().partition("FOUND ")[2].strip() if wrk.stdout else ""
-            print(f"{connections} connections: {found}; {cut} of the killed worker", flush=True)
-    import matplotlib.pyplot as plt  # noqa: PLC0415 - an extra
-
-    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
-    minutes, memory = zip(*samples, strict=True)
-    for name, line in zip(PROCESSES, zip(*memory, strict=True), strict=True):
-        axes.plot(minutes, line, label=name)
-    axes.set(xlabel="minutes", ylabel="resident MB", ylim=0)
-    figure.legend(loc="outside lower center", ncols=4)
-    figure.savefig(picture, dpi=100)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=8.0, help="of each measurement")
     parser.add_argument("--endurance", type=float, default=60.0, help="seconds; 0: none")
     parser.add_argument("--reloads", type=int, default=20, help="during these seconds")
-    parser.add_argument("--steady", type=int, help="seconds of wrk per number of connections")
     options = parser.parse_args()
     data = load_dataset("debian")
     texts = texts_of(data, data.train)
@@ -259,10 +184,6 @@ def main() -> None:
         paths = [folder / "one.safetensors", folder / "other.safetensors"]
         for seed, path in enumerate(paths):
             TextClassifier(random_state=seed).fit(texts, labels).save(path)
-        if options.steady:
-            picture = Path("docs/pictures/serve_memory.png")
-            steady(paths[0], folder, asked, seconds=options.steady, picture=picture)
-            return
         throughput(paths[0], requests, options.seconds)
         if options.endurance:
             endurance(*paths, folder, asked, seconds=options.endurance, reloads=options.reloads)
