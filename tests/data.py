@@ -6,7 +6,14 @@ from scipy import sparse
 from defrag import _native
 from defrag._native import LabelTreeWeights, Loss, SolverOptions
 from defrag._validation import canonical_csr
+from defrag.io import read_points
 from tests.oracles.label_trees import flat_tree, random_tree
+
+
+def read_data(path, **how):
+    """Return points and labels of a file of any format."""
+    points = read_points(path, **how)
+    return points.X, points.Y
 
 
 def make_data(n=240, d=90, n_labels=40, seed=0):

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from defrag.io import read_data, read_npz, read_svmlight
+from defrag.io import read_npz, read_svmlight
+from tests.data import read_data
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
 from tests.helpers.cli_running import run_well
 

@@ -15,7 +15,8 @@ import pytest
 from scipy import sparse
 
 from defrag import LabelTree
-from defrag.io import read_data, write_groups, write_xmc
+from defrag.io import write_groups, write_xmc
+from tests.data import read_data
 from tests.helpers.processes import run_python
 
 pytestmark = pytest.mark.slow  # every process imports all there is

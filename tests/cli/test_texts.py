@@ -7,7 +7,8 @@ import pytest
 
 from defrag import Focused, LabelTree, Refrag, TextClassifier, load
 from defrag.baselines import Parabel
-from defrag.io import read_data, read_texts
+from defrag.io import read_texts
+from tests.data import read_data
 from tests.helpers.cli_running import run, run_well
 from tests.helpers.cli_text_data import TABLE, documents, fill_folder, write_lines
 

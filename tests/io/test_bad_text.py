@@ -11,7 +11,8 @@ import pytest
 
 from defrag import _native
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io import ReadLimits, read_data, read_features, read_labels, read_svmlight, read_xmc
+from defrag.io import ReadLimits, read_features, read_labels, read_svmlight, read_xmc
+from tests.data import read_data
 
 HEADER = "the header must be 'points features labels'"
 PAIR = "a feature index must be a whole number >= 0, got "

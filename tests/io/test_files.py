@@ -103,7 +103,9 @@ def test_file_names_of_any_kind(tmp_path):
 
 @pytest.mark.slow
 def test_dash_is_standard_input_and_output(tmp_path):
-    script = "from defrag.io import *; write_xmc('-', *read_data('-', strict=True))"
+    script = (
+        "from defrag.io import *; one = read_points('-', strict=True); write_xmc('-', one.X, one.Y)"
+    )
     write_xmc(tmp_path / "a.xz", X, Y)
     done = subprocess.run(
         [sys.executable, "-c", script],

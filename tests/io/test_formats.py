@@ -11,7 +11,6 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import (
-    read_data,
     read_features,
     read_groups,
     read_npz,
@@ -23,6 +22,7 @@ from defrag.io import (
     write_predictions,
     write_svmlight,
 )
+from tests.data import read_data
 
 X = sparse.csr_array(np.array([[0, 0.1, 3], [0, 0, 0], [1e-30, 0, -2]], dtype=np.float32))
 Y = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 0], [0, 0, 1]], dtype=np.float32))

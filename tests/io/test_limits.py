@@ -12,7 +12,6 @@ import pytest
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import (
     ReadLimits,
-    read_data,
     read_features,
     read_groups,
     read_labels,
@@ -25,6 +24,7 @@ from defrag.io import (
 )
 from defrag.io.files import InputStream
 from defrag.io.npz import parse_npz
+from tests.data import read_data
 from tests.helpers.processes import run_python
 
 HUGE = 2_000_000_000

@@ -16,7 +16,8 @@ from scipy import sparse
 
 from defrag import _native
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io import read_data, read_features, read_labels, read_xmc, write_features, write_xmc
+from defrag.io import read_features, read_labels, read_xmc, write_features, write_xmc
+from tests.data import read_data
 from tests.oracles.text import nearest_float
 
 EXAMPLE = b"3 5 4\n0,2 1:0.5 4:1e-3\n 0:2\n3\n"
@@ -79,7 +80,7 @@ def test_split_form_equals_combined(file):
     X = file(b"3 5\n1:0.5 4:1e-3\n0:2\n\n", "X.txt")
     Y = file(b"3 4\n0:1 2:0.5\n\n3 1:0 0:-1\n", "Y.txt")
     check_example(read_xmc(X, labels_path=Y))
-    check_example(read_data(X, labels_path=Y))
+    check_example(read_data(X, labels=Y))
     np.testing.assert_array_equal(read_features(X).toarray(), X_EXAMPLE)
     np.testing.assert_array_equal(read_labels(Y).toarray(), Y_EXAMPLE)
     X, Y = read_data(X)
@@ -166,7 +167,7 @@ def test_split_files_need_equal_number_of_points(file):
     with pytest.raises(FormatError, match=r"Y.txt: 2 points, but the feature file has 1"):
         read_xmc(X, labels_path=Y)
     with pytest.raises(FormatError, match=r"train.txt: has labels already, besides those of"):
-        read_data(file(EXAMPLE), labels_path=Y)
+        read_data(file(EXAMPLE), labels=Y)
 
 
 def test_read_data_detects_format(file):

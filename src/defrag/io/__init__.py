@@ -7,7 +7,7 @@ from defrag.io.datasets import Dataset, Split, load_dataset
 from defrag.io.files import ReadLimits
 from defrag.io.groups import read_groups, write_groups
 from defrag.io.npz import read_npz, write_npz
-from defrag.io.points import Points, read_data, read_points, write_points
+from defrag.io.points import Points, read_points, write_points
 from defrag.io.predictions import read_predictions, write_predictions
 from defrag.io.word_vectors import WordVectors, read_word_vectors
 from defrag.io.xmc import (
@@ -28,7 +28,6 @@ __all__ = [
     "Split",
     "WordVectors",
     "load_dataset",
-    "read_data",
     "read_features",
     "read_groups",
     "read_labels",

@@ -163,31 +163,33 @@ def _refuse_folder(folder: Path) -> None:
 
 
 def read_points(
-    path: str,
+    path: PathLike,
     *,
-    labels: str | None = None,
+    labels: PathLike | None = None,
     form: str | None = None,
     zero_based: bool | None = None,
     n_features: int | None = None,
     n_labels: int | None = None,
     strict: bool = False,
     allow_truncated: bool = False,
+    limits: ReadLimits | None = None,
 ) -> Points:
     r"""Read points, their labels if there are any, and the format of their file.
 
     Parameters
     ----------
-    path : str
+    path : path
         The file; text may be compressed, ``-`` is standard input.
-    labels : str, optional
+    labels : path, optional
         The label file, if ``path`` contains features only.
     form : {"xmc", "svmlight", "npz"}, optional
-        The format; default: by the suffix of the name, then by the content.
+        The format; default: by the suffix of the name, then by the content: a numpy archive by
+        its first bytes, XMC text by the number of words in its header.
     zero_based : bool, optional
         First feature id of an svmlight file, for which it is required.
     n_features, n_labels : int, optional
         Numbers of columns that override those of the file.
-    strict, allow_truncated
+    strict, allow_truncated, limits
         As in `read_xmc`.
 
     Examples
@@ -196,24 +198,29 @@ def read_points(
     >>> from defrag.io import read_points
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "test.svm"
     >>> _ = path.write_text("0,2 1:0.5\n1 2:4\n")
-    >>> points = read_points(str(path), zero_based=False)
+    >>> points = read_points(path, zero_based=False)
     >>> points.X.shape, points.Y.shape, points.form
     ((2, 2), (2, 3), 'svmlight')
     """
-    form = form or form_of_name(path)
+    name = os.fspath(path)
+    form = form or form_of_name(name)
     widths: dict[str, Any] = {"n_features": n_features, "n_labels": n_labels}
+    checks: dict[str, Any] = {"strict": strict, "allow_truncated": allow_truncated}
     if form == "svmlight":
-        base = check_base(path, zero_based)
-        X, Y = read_svmlight(path, zero_based=base, strict=strict, **widths)
+        base = check_base(name, zero_based)
+        X, Y = read_svmlight(path, zero_based=base, strict=strict, limits=limits, **widths)
         points = Points(X, Y, "svmlight", zero_based)
     else:
-        with open_input(path) as stream:
-            points = parse_points(
-                stream, form, strict=strict, allow_truncated=allow_truncated, **widths
-            )
-    checks: dict[str, Any] = {"strict": strict, "allow_truncated": allow_truncated}
-    found = points.X, points.Y
-    return replace(points, Y=_labels_of(path, found, labels, n_labels=n_labels, **checks))
+        with open_input(path, limits) as stream:
+            points = parse_points(stream, form, **checks, **widths)
+    if labels is None:
+        return points
+    if points.Y is not None:
+        beside = display_name(labels)
+        raise FormatError(display_name(path), f"has labels already, besides those of {beside}")
+    Y = read_labels(labels, n_labels=n_labels, limits=limits, **checks)
+    check_rows(display_name(labels), points.X, Y)
+    return replace(points, Y=Y)
 
 
 def parse_points(stream: InputStream, form: str | None = None, **options: Any) -> Points:
@@ -296,78 +303,7 @@ def write_points(path: str, points: Points, *, labels: str | None = None) -> Non
         write_xmc(path, X, Y, labels_path=labels)
 
 
-# --- Points whose format is detected from the content alone: at once, or block by block.
-
-
-def read_data(
-    path: PathLike,
-    *,
-    labels_path: PathLike | None = None,
-    n_features: int | None = None,
-    n_labels: int | None = None,
-    strict: bool = False,
-    allow_truncated: bool = False,
-    limits: ReadLimits | None = None,
-) -> tuple[Csr, Csr | None]:
-    """Read points, and their labels if there are any, from a file of any format.
-
-    The format is detected from the content, not from the name: a numpy archive by its first
-    bytes, XMC text by the number of words in its header (three: combined; two: features
-    only). For svmlight text, which has no header, there is ``read_points``.
-
-    Parameters
-    ----------
-    path : path
-        The file; text may be compressed, ``-`` is standard input.
-    labels_path : path, optional
-        The label file, if ``path`` contains features only.
-    n_features, n_labels : int, optional
-        Numbers of columns that override those of the file.
-    strict, allow_truncated, limits
-        As in `read_xmc`.
-
-    Returns
-    -------
-    X : csr_array of shape (n, d), float32
-        The features.
-    Y : csr_array of shape (n, L), float32, or None
-        The labels, 0 or 1; None if the file contains features only.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from defrag.io import read_data, write_features
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "test.txt"
-    >>> write_features(path, [[0, 0.5], [2, 0]])
-    >>> X, Y = read_data(path)
-    >>> X.shape, Y
-    ((2, 2), None)
-    """
-    with open_input(path, limits) as stream:
-        X, Y = parse_data(
-            stream,
-            n_features=n_features,
-            n_labels=n_labels,
-            strict=strict,
-            allow_truncated=allow_truncated,
-        )
-    checks = {"strict": strict, "allow_truncated": allow_truncated}
-    return X, _labels_of(path, (X, Y), labels_path, n_labels=n_labels, limits=limits, **checks)
-
-
-def _labels_of(
-    path: PathLike, found: tuple[Csr, Csr | None], labels_path: PathLike | None, **how: Any
-) -> Csr | None:
-    """Return the labels of points: those of their own file, if there is one."""
-    X, Y = found
-    if labels_path is None:
-        return Y
-    name = display_name(labels_path)
-    if Y is not None:
-        raise FormatError(display_name(path), f"has labels already, besides those of {name}")
-    Y = read_labels(labels_path, **how)
-    check_rows(name, X, Y)
-    return Y
+# --- Matrices in an open stream: at once, or block by block.
 
 
 def data_form(stream: InputStream) -> DataForm:
@@ -386,7 +322,7 @@ def parse_data(
     strict: bool = False,
     allow_truncated: bool = False,
 ) -> tuple[Csr, Csr | None]:
-    """Read from an open stream; see ``read_data``."""
+    """Read points and labels from an open stream, whose content shows the format."""
     check_limit("n_features", n_features)
     check_limit("n_labels", n_labels)
     form = data_form(stream)
