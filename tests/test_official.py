@@ -6,7 +6,8 @@ from scipy import sparse
 
 from defrag import Defrag, _native
 from defrag._validation import canonical_csr
-from defrag.io import read_features, read_groups, read_labels
+from defrag.io import read_groups
+from defrag.io.xmc import read_features, read_labels
 from defrag.metrics import evaluate_clustering
 from defrag.trees import build_tree, scale_vectors
 from tests.oracles import trees as oracles

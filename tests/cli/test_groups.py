@@ -11,7 +11,7 @@ from scipy import sparse
 from defrag import Defrag, registry
 from defrag.agglomeration import Hybrid, Tight
 from defrag.cli import _flags
-from defrag.io import read_groups, read_svmlight, write_features
+from defrag.io import read_groups, read_svmlight, write_xmc
 from tests.data import read_data
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
 from tests.helpers.cli_running import run_well
@@ -128,7 +128,7 @@ def test_agglomerate_keeps_format_svmlight(folder):
 def test_agglomerate_scales_like_hybrid(folder):
     X, _ = points()
     test = sparse.csr_array(X[::-1])
-    write_features(folder / "test.txt", test)
+    write_xmc(folder / "test.txt", test)
     run_well("cluster", "train.txt", "groups.out", "--preset", "hybrid", "--seed", "3")
     scale = ("--scale", "energy", "--train", "train.txt")
     run_well("agglomerate", "test.txt", "groups.out", "out", *scale)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag.exceptions import FormatError
-from defrag.io import read_xmc, write_features, write_xmc
+from defrag.io import read_xmc, write_xmc
 from defrag.io.files import open_input
 from defrag.io.points import RowBlocks
 from tests.helpers.cli_model_data import points
@@ -27,7 +27,7 @@ def read_blocks(text, tmp_path, **options):
 def test_blocks_join_to_whole_file(tmp_path, size, kind, monkeypatch):
     monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", size)
     X, Y = points()
-    write_xmc(tmp_path / "a", X, Y) if kind != "features" else write_features(tmp_path / "a", X)
+    write_xmc(tmp_path / "a", X, Y if kind != "features" else None)
     text = (tmp_path / "a").read_bytes()
     if kind == "comments":
         text = b"# first\n#second\n" + text.replace(b"\n", b" # note\n", 3)

@@ -11,7 +11,6 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import (
-    read_features,
     read_groups,
     read_npz,
     read_predictions,
@@ -22,6 +21,7 @@ from defrag.io import (
     write_predictions,
     write_svmlight,
 )
+from defrag.io.xmc import read_features
 from tests.data import read_data
 
 X = sparse.csr_array(np.array([[0, 0.1, 3], [0, 0, 0], [1e-30, 0, -2]], dtype=np.float32))

@@ -12,9 +12,7 @@ import pytest
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import (
     ReadLimits,
-    read_features,
     read_groups,
-    read_labels,
     read_npz,
     read_predictions,
     read_svmlight,
@@ -24,6 +22,7 @@ from defrag.io import (
 )
 from defrag.io.files import InputStream
 from defrag.io.npz import parse_npz
+from defrag.io.xmc import read_features, read_labels
 from tests.data import read_data
 from tests.helpers.processes import run_python
 

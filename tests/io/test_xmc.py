@@ -16,7 +16,8 @@ from scipy import sparse
 
 from defrag import _native
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io import read_features, read_labels, read_xmc, write_features, write_xmc
+from defrag.io import read_xmc, write_xmc
+from defrag.io.xmc import read_features, read_labels
 from tests.data import read_data
 from tests.oracles.text import nearest_float
 
@@ -275,7 +276,7 @@ def test_write_then_read_restores_bits(tmp_path_factory, data):
         read_xmc(folder / "X", labels_path=folder / "Y", strict=True), data, strict=True
     ):
         assert_equal(found, expected)
-    write_features(folder / "F", X)
+    write_xmc(folder / "F", X)
     assert_equal(read_features(folder / "F", strict=True), X)
 
 

@@ -11,11 +11,8 @@ from defrag.io.points import Points, read_points, write_points
 from defrag.io.predictions import read_predictions, write_predictions
 from defrag.io.word_vectors import WordVectors, read_word_vectors
 from defrag.io.xmc import (
-    read_features,
-    read_labels,
     read_svmlight,
     read_xmc,
-    write_features,
     write_svmlight,
     write_xmc,
 )
@@ -28,9 +25,7 @@ __all__ = [
     "Split",
     "WordVectors",
     "load_dataset",
-    "read_features",
     "read_groups",
-    "read_labels",
     "read_npz",
     "read_points",
     "read_predictions",
@@ -38,7 +33,6 @@ __all__ = [
     "read_texts",
     "read_word_vectors",
     "read_xmc",
-    "write_features",
     "write_groups",
     "write_npz",
     "write_points",

@@ -40,7 +40,6 @@ from defrag.io.xmc import (
     parser_warnings,
     read_labels,
     read_svmlight,
-    write_features,
     write_svmlight,
     write_xmc,
 )
@@ -297,8 +296,6 @@ def write_points(path: str, points: Points, *, labels: str | None = None) -> Non
         base = check_base(path, points.zero_based)
         labelled = sparse.csr_array((X.shape[0], 0), dtype=X.dtype) if Y is None else Y
         write_svmlight(path, X, labelled, zero_based=base)
-    elif Y is None:
-        write_features(path, X)
     else:
         write_xmc(path, X, Y, labels_path=labels)
 

@@ -101,112 +101,30 @@ def read_xmc(
     return parsed.pairs, parsed.labels
 
 
-def read_features(
-    path: PathLike,
-    *,
-    n_features: int | None = None,
-    zero_based: bool = True,
-    drop_non_finite: bool = False,
-    strict: bool = False,
-    allow_truncated: bool = False,
-    limits: ReadLimits | None = None,
-) -> Csr:
-    r"""Read a feature file: header ``n d``, lines ``feature:value ...``.
-
-    Parameters
-    ----------
-    path : path
-        The file; may be compressed, ``-`` is standard input.
-    n_features : int, optional
-        Number of features; overrides the header.
-    zero_based, drop_non_finite, strict, allow_truncated, limits
-        As in `read_xmc`.
-
-    Returns
-    -------
-    X : csr_array of shape (n, d), float32
-        The features.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from defrag.io import read_features
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "test.txt"
-    >>> _ = path.write_text("1 3\n1:0.5 2:1\n")
-    >>> read_features(path).toarray()
-    array([[0. , 0.5, 1. ]], dtype=float32)
-    """
-    return _read(
-        path,
-        "features",
-        limits=limits,
-        zero_based=zero_based,
-        strict=strict,
-        allow_truncated=allow_truncated,
-        n_features=n_features,
-        drop_non_finite=drop_non_finite,
-    ).pairs
+def read_features(path: PathLike, **how: Any) -> Csr:
+    """Read a feature file, header ``n d``, lines ``feature:value ...``; as `read_xmc` reads it."""
+    return _read(path, "features", **how).pairs
 
 
-def read_labels(
-    path: PathLike,
-    *,
-    n_labels: int | None = None,
-    zero_based: bool = True,
-    strict: bool = False,
-    allow_truncated: bool = False,
-    limits: ReadLimits | None = None,
-) -> Csr:
-    r"""Read a label file: header ``n L``, lines ``label:1 ...``.
-
-    Parameters
-    ----------
-    path : path
-        The file; may be compressed, ``-`` is standard input. Entries with a relevance of zero
-        or less are not labels.
-    n_labels : int, optional
-        Number of labels; overrides the header.
-    zero_based, strict, allow_truncated, limits
-        As in `read_xmc`.
-
-    Returns
-    -------
-    Y : csr_array of shape (n, L), float32
-        The labels, 0 or 1.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from defrag.io import read_labels
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "labels.txt"
-    >>> _ = path.write_text("1 3\n0:1 2:0.5\n")
-    >>> read_labels(path).toarray()
-    array([[1., 0., 1.]], dtype=float32)
-    """
-    return _read(
-        path,
-        "labels",
-        limits=limits,
-        zero_based=zero_based,
-        strict=strict,
-        allow_truncated=allow_truncated,
-        n_labels=n_labels,
-    ).labels
+def read_labels(path: PathLike, **how: Any) -> Csr:
+    """Read a label file, header ``n L``, lines ``label:1 ...``; those of zero or less are none."""
+    return _read(path, "labels", **how).labels
 
 
 def write_xmc(
-    path: PathLike, X: MatrixLike, Y: LabelsLike, *, labels_path: PathLike | None = None
+    path: PathLike, X: MatrixLike, Y: LabelsLike = None, *, labels_path: PathLike | None = None
 ) -> None:
     """Write points and their labels as XMC text; ``read_xmc`` restores the same bits.
 
     Parameters
     ----------
     path : path
-        The combined file, or the feature file of the split form. It is written atomically,
-        and compressed if its name ends in ``.gz`` or ``.xz``; ``-`` is standard output.
+        The combined file, or, without labels or with ``labels_path``, the feature file of the
+        split form. It is written atomically, and compressed if its name ends in ``.gz`` or
+        ``.xz``; ``-`` is standard output.
     X : matrix of shape (n, d)
         Finite features.
-    Y : labels of n points
+    Y : labels of n points, optional
         An indicator matrix, label lists, or one class per point.
     labels_path : path, optional
         The label file of the split form.
@@ -223,43 +141,19 @@ def write_xmc(
      0:2
     """
     X = check_matrix(X, name="X")
-    Y = check_labels(Y, n_rows=X.shape[0]).matrix
-    if labels_path is not None:
-        write_features(path, X)
-        with atomic_writer(labels_path) as file:
-            file.write(b"%d %d\n" % Y.shape)
-            file.writelines(_native.format_rows(X, Y, layout="labels"))
+    labels = None if Y is None else check_labels(Y, n_rows=X.shape[0]).matrix
+    if labels is not None and labels_path is None:
+        with atomic_writer(path) as file:
+            file.write(b"%d %d %d\n" % (*X.shape, labels.shape[1]))
+            file.writelines(_native.format_rows(X, labels, layout="combined"))
         return
-    with atomic_writer(path) as file:
-        file.write(b"%d %d %d\n" % (*X.shape, Y.shape[1]))
-        file.writelines(_native.format_rows(X, Y, layout="combined"))
-
-
-def write_features(path: PathLike, X: MatrixLike) -> None:
-    """Write a feature file; ``read_features`` restores the same bits.
-
-    Parameters
-    ----------
-    path : path
-        The file, as for ``write_xmc``.
-    X : matrix of shape (n, d)
-        Finite features.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from defrag.io import write_features
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "test.txt"
-    >>> write_features(path, [[0, 0.1], [2, 0]])
-    >>> print(path.read_text(), end="")
-    2 2
-    1:0.1
-    0:2
-    """
-    X = check_matrix(X, name="X")
     with atomic_writer(path) as file:
         file.write(b"%d %d\n" % X.shape)
         file.writelines(_native.format_rows(X, layout="features"))
+    if labels is not None and labels_path is not None:
+        with atomic_writer(labels_path) as file:
+            file.write(b"%d %d\n" % labels.shape)
+            file.writelines(_native.format_rows(X, labels, layout="labels"))
 
 
 # --- svmlight text: no header, lines ``label,label feature:value ...``.
@@ -408,7 +302,12 @@ class FileWarnings:
 
 
 def _read(
-    path: PathLike, layout: str, *, limits: ReadLimits | None, zero_based: bool, **options: Any
+    path: PathLike,
+    layout: str,
+    *,
+    limits: ReadLimits | None = None,
+    zero_based: bool = True,
+    **options: Any,
 ) -> ParsedText:
     """Parse a file in one of the layouts of the parser; options are those of `parse_text`."""
     first = 0 if zero_based else 1
@@ -418,7 +317,12 @@ def _read(
 
 
 def parse_text(
-    stream: InputStream, layout: str, *, strict: bool, allow_truncated: bool = False, **options: Any
+    stream: InputStream,
+    layout: str,
+    *,
+    strict: bool = False,
+    allow_truncated: bool = False,
+    **options: Any,
 ) -> ParsedText:
     """Parse a stream in one of the layouts of the parser and issue its warnings."""
     for name in ("n_features", "n_labels"):
