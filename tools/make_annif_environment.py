@@ -23,7 +23,7 @@ def main(folder: Path) -> None:
     settings = _project_settings()
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    packages = ["annif", "omikuji", *settings["dependencies"]]
+    packages = ["annif", "omikuji", "pytest", *settings["dependencies"]]
     subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
     find = "import sysconfig; print(sysconfig.get_path('purelib'))"
     found = subprocess.run([python, "-c", find], check=True, stdout=subprocess.PIPE, text=True)

@@ -1,9 +1,11 @@
 """Settings of Annif's projects become classifiers."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from defrag import Focused
-from defrag.annif.settings import build_classifier, tunable, unknown_settings
+from defrag.annif.settings import build_classifier, tried_settings, unknown_settings
 from defrag.baselines import Parabel
 
 
@@ -46,10 +48,7 @@ def test_wrong_settings_are_refused(section, message):
 
 def test_unknown_settings_are_named():
     section = {"n_tree": "3", "analyzer": "simple", "max_depth": "2", "answers": "true"}
-    assert unknown_settings(section) == [
-        "max_depth",
-        "n_tree",
-    ]
+    assert unknown_settings({**section, "names": "no"}) == ["max_depth", "n_tree"]
 
 
 def test_language_chooses_features_unless_settings_do():
@@ -59,11 +58,23 @@ def test_language_chooses_features_unless_settings_do():
         assert build_classifier({"language": language}, n_jobs=1).vectorizer is None
     assert build_classifier({"language": "fi"}, n_jobs=1).base.base.n_trees == 3
     assert build_classifier({"language": "fi", "n_trees": "2"}, n_jobs=1).base.base.n_trees == 2
+    stems = {"language": "fi", "analyzer": "snowball(finnish)"}
+    assert build_classifier(stems, n_jobs=1).vectorizer is None  # a trial decides
     given = build_classifier({"language": "fi", "min_df": "3"}, n_jobs=1).vectorizer
     assert (given.characters, given.ngrams) == (None, 2)
 
 
 def test_settings_that_can_be_tried_are_those_of_the_classifier():
-    assert tunable({}) == {"characters", "n_trees", "C"}
-    assert tunable({"classifier": "dismec"}) == {"characters", "C"}
-    assert tunable({"classifier": "craftml"}) == {"characters", "n_trees"}
+    largest = SimpleNamespace(  # suggests the last of all, as Optuna's trials suggest any
+        suggest_categorical=lambda _, choices: choices[-1],
+        suggest_int=lambda *given: given[-1],
+        suggest_float=lambda *given, **_: given[-1],
+    )
+
+    def tried(**section):
+        return tried_settings(largest, section)
+
+    assert tried() == {"characters": "5", "n_trees": "3", "C": "3.0"}
+    assert tried(classifier="dismec") == {"characters": "5", "C": "3.0"}
+    assert tried(classifier="craftml") == {"characters": "5", "n_trees": "3"}
+    assert build_classifier(tried(), n_jobs=1).base.base.C == 3

@@ -20,7 +20,7 @@ def register() -> None:
     # Annif has no public way to add a backend: this is its table of backends.
     from annif.backend import _backend_fns  # noqa: PLC0415 - an extra
 
-    _backend_fns["defrag"] = _backend
+    _backend_fns.setdefault("defrag", _backend)
 
 
 def _backend() -> type:

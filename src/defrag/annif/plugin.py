@@ -25,9 +25,12 @@ if _IN_ANNIF:
 @click.argument("project_id")
 @click.option("--uri", help="URI of the subject; default: the best subjects.")
 @click.option("--limit", "-l", default=1, show_default=True, help="Number of best subjects.")
+@click.option("--language", "-L", help="Language of names; default: that of the vocabulary.")
 @click.option("--projects", "-p", help="Set path to project configuration file or directory.")
 @with_appcontext
-def explain(project_id: str, uri: str | None, limit: int, projects: str | None) -> None:
+def explain(
+    project_id: str, uri: str | None, limit: int, language: str | None, projects: str | None
+) -> None:
     """Explain the suggestions for a text from standard input.
 
     Shows what each word adds to the score of a subject, and the score without the word, for
@@ -36,15 +39,18 @@ def explain(project_id: str, uri: str | None, limit: int, projects: str | None) 
     import annif.registry  # noqa: PLC0415 - not in other applications
     from annif.corpus import Document  # noqa: PLC0415 - as above
 
+    from defrag.annif.bridge import texts_of  # noqa: PLC0415 - as above
+
     if projects:
         current_app.config["PROJECTS_CONFIG_PATH"] = projects
     project = annif.registry.get_project(project_id)
-    model = getattr(project.backend, "model", None)
-    if model is None or not hasattr(model, "explain"):
+    backend: Any = project.backend
+    if not hasattr(backend, "model") or not hasattr(backend.model, "explain"):
         raise click.UsageError(f"{project_id} does not use the backend defrag")
-    text = project.transform.transform_doc(Document(text=sys.stdin.read(), subject_set=None)).text
+    model, document = backend.model, project.transform.transform_doc(Document(sys.stdin.read()))
+    (text,) = texts_of(project, [document], backend.params)
     try:
-        named: dict[str, Any] = {"language": project.vocab_lang}
+        named: dict[str, Any] = {"language": language or project.vocab_lang}
         found = model.explain(text, uri, **named) if uri else model.explain(text, k=limit, **named)
     except ValueError as error:
         raise click.UsageError(str(error)) from error

@@ -13,7 +13,7 @@ from defrag.text.classifier import TextClassifier, default_vectorizer
 from defrag.text.vectorizer import TextVectorizer
 
 _OF_TEXTS = {name for name in rules_of(TextVectorizer) if name not in {"n_jobs", "verbose"}}
-_OWN = {"answers", "classifier", "focus", "random_state"}
+_OWN = {"answers", "classifier", "focus", "names", "random_state"}
 # Settings that Annif itself reads from the section of a project.
 _OF_ANNIF = {
     "access", "allow_learn", "analyzer", "backend", "language", "limit", "name", "project_id",
@@ -46,7 +46,8 @@ def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassif
     own = kind().get_params()
     of_classifier = {name: _value(settings[name]) for name in settings if name in own}
     of_texts = {name: _value(settings[name]) for name in settings if name in _OF_TEXTS}
-    if not of_texts and str(settings.get("language", "")).partition("-")[0] in _JOINING:
+    language = "" if settings.get("analyzer") else str(settings.get("language", ""))
+    if not of_texts and language.partition("-")[0] in _JOINING:
         of_texts = {"characters": _OF_JOINING["characters"]}
         if "n_trees" in own:
             of_classifier.setdefault("n_trees", _OF_JOINING["n_trees"])
@@ -62,9 +63,15 @@ def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassif
     return TextClassifier(base, vectorizer, random_state=seed, n_jobs=n_jobs)
 
 
-def tunable(settings: Mapping[str, Any]) -> set[str]:
-    """Return the settings that can be tried: those that the classifier of a project has."""
-    return {"characters", *({"n_trees", "C"} & set(_kind(settings)().get_params()))}
+def tried_settings(trial: Any, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return settings that a trial of Optuna suggests, of those that the classifier has."""
+    known = _kind(settings)().get_params()
+    tried = {"characters": trial.suggest_categorical("characters", ["none", "4", "5"])}
+    if "n_trees" in known:
+        tried["n_trees"] = str(trial.suggest_int("n_trees", 1, 3))
+    if "C" in known:
+        tried["C"] = str(trial.suggest_float("C", 0.3, 3.0, log=True))
+    return tried
 
 
 def unknown_settings(settings: Mapping[str, Any]) -> list[str]:
