@@ -91,14 +91,8 @@ class ReadLimits:
     def check_lines(self, name: str, n_lines: int, n_empty: int, packed: int | None) -> None:
         """Raise FormatError if there are many lines that hold little.
 
-        Parameters
-        ----------
-        name : str
-            Name of the file.
-        n_lines, n_empty : int
-            Numbers of lines, and of those without anything but blanks.
-        packed : int or None
-            Size of the compressed lines in bytes; None if they are not compressed.
+        - ``n_empty``: number of lines without anything but blanks.
+        - ``packed``: size of the compressed lines in bytes; None if they are not compressed.
         """
         if n_lines <= self.max_lines:
             return
@@ -167,18 +161,6 @@ class InputStream:
     - ``head`` (bytes): bytes that precede those of ``raw``.
     - ``packed`` (compressed file): the file that ``raw`` decompresses.
     - ``damaged`` (tuple of exception classes): exceptions of ``raw`` for damaged data.
-
-    Examples
-    --------
-    >>> import io
-    >>> from defrag.io.files import InputStream
-    >>> stream = InputStream(io.BytesIO(b"2 3 4\n0 1:1\n"), "example")
-    >>> stream.peek(5)
-    b'2 3 4'
-    >>> stream.read()
-    b'2 3 4\n0 1:1\n'
-    >>> stream.read()
-    b''
     """
 
     def __init__(
@@ -429,16 +411,6 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     - ``path``: the target; ``-`` is standard output. The file is compressed if its name ends in
       ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. Devices and FIFOs are written directly.
     - Yields ``file``: the open file.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from defrag.io.files import atomic_writer
-    >>> target = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"
-    >>> with atomic_writer(target) as file:
-    ...     _ = file.write(b"whole\n")
-    >>> target.read_bytes()
-    b'whole\n'
     """
     text = os.fsdecode(path)
     if text == "-":

@@ -363,17 +363,6 @@ class RowBlocks:
     - ``strict``, ``allow_truncated``: as in `read_xmc`.
     - ``n_rows``, ``n_features``: sizes declared by the header. After the last block, ``n_rows`` is
       the true number.
-
-    Examples
-    --------
-    >>> import io
-    >>> from defrag.io.files import InputStream
-    >>> stream = InputStream(io.BytesIO(b"2 3 4\n0 1:1\n1 2:1\n"), "example")
-    >>> blocks = RowBlocks(stream)
-    >>> blocks.n_rows, blocks.n_features
-    (2, 3)
-    >>> [block.shape for block in blocks]
-    [(2, 3)]
     """
 
     def __init__(

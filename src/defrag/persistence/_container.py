@@ -82,17 +82,6 @@ def write_model_file(
       digits and ``_``, with ``/`` between parts.
     - Raises ValueError if the reader would refuse the file.
     - Raises OSError if the file cannot be written; an existing file is unchanged.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> from defrag.persistence._container import read_model_file, write_model_file
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
-    >>> write_model_file(path, {"model": "small"}, {"weights": np.float32([1, 2])})
-    >>> description, arrays = read_model_file(path)
-    >>> description["model"], arrays["weights"].tolist()
-    ('small', [1.0, 2.0])
     """
     name = os.fsdecode(path)
     if name.endswith((".gz", ".xz")):

@@ -37,36 +37,12 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
     ``n_jobs``, ``verbose``, a generator as ``random_state``, and feature vectors passed as
     ``representation``.
 
-    Parameters
-    ----------
-    estimator : estimator of defrag
-        Fitted.
-    path : path
-        The file, usually ``*.safetensors``.
-    weights : {"float32", "float16", "int8", "int4"}, default="float32"
-        Type of the weights in the file. Label trees and one-vs-rest models predict with weights
-        of all types as they are stored; others widen float16 and int8 in memory, and have no
-        int4.
-
-    Raises
-    ------
-    TypeError
-        If the estimator is not of this library.
-    ValueError
-        If the model was modified so that :func:`load` would refuse it.
-    OSError
-        If the file cannot be written; an existing file is unchanged.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> from defrag import Defrag, load
-    >>> model = Defrag(max_cluster_size=2, random_state=0).fit(np.eye(4))
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
-    >>> model.save(path)
-    >>> load(path).labels_.tolist() == model.labels_.tolist()
-    True
+    - ``weights`` {"float32", "float16", "int8", "int4"}: their type in the file. Label trees and
+      one-vs-rest models predict with weights of all types as they are stored; others widen float16
+      and int8 in memory, and have no int4.
+    - Raises TypeError if the estimator is not of this library.
+    - Raises ValueError if the model was modified so that :func:`load` would refuse it.
+    - Raises OSError if the file cannot be written; an existing file is unchanged.
     """
     description, arrays = pack_part(write_part(estimator, weights))
     # Runs the reader's checks before a byte is written, so that every written file loads.
@@ -117,17 +93,7 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
 
 
 def pack(estimator: BaseEstimator) -> dict[str, NDArray[Any]]:
-    """Return a fitted estimator as arrays, for :func:`unpack`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag import Defrag
-    >>> from defrag.persistence import pack, unpack
-    >>> model = Defrag(max_cluster_size=2, random_state=0).fit(np.eye(4))
-    >>> unpack(pack(model)).labels_.tolist() == model.labels_.tolist()
-    True
-    """
+    """Return a fitted estimator as arrays, for :func:`unpack`."""
     description, arrays = pack_part(write_part(estimator))
     text = json.dumps(description, sort_keys=True).encode()
     return {"description": np.frombuffer(text, dtype=np.uint8), **arrays}
@@ -136,10 +102,7 @@ def pack(estimator: BaseEstimator) -> dict[str, NDArray[Any]]:
 def unpack(arrays: Mapping[str, NDArray[Any]], name: str = "model") -> Any:
     """Return the estimator that :func:`pack` encoded.
 
-    Raises
-    ------
-    ModelFormatError
-        If the arrays are damaged; the message begins with ``name``.
+    - Raises ModelFormatError if the arrays are damaged; the message begins with ``name``.
     """
     rest = dict(arrays)
     try:

@@ -299,18 +299,7 @@ def write_part(model: Any, weight_type: str = "float32") -> Part:
 
 
 def pack_part(part: Part) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the description and the arrays of a file that holds a model.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag.persistence.fields import Part
-    >>> from defrag.persistence.kinds import pack_part
-    >>> inner = Part(kind="bag", arrays={"weights": np.zeros(2)})
-    >>> description, arrays = pack_part(Part(kind="bags", children={"members": [inner, inner]}))
-    >>> sorted(arrays)
-    ['members/0/weights', 'members/1/weights']
-    """
+    """Return the description and the arrays of a file that holds a model."""
     arrays: dict[str, NDArray[Any]] = {}
     return {"model": _pack(part, "", arrays)}, arrays
 

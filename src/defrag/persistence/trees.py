@@ -44,15 +44,7 @@ _MAX_OUTPUTS = 65536
 
 
 def offsets(sizes: NDArray[np.integer | np.bool_]) -> Offsets:
-    """Return the offsets of consecutive runs, including the end of the last.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag.persistence.trees import offsets
-    >>> offsets(np.array([2, 0, 3], dtype=np.uint16))
-    array([0, 2, 2, 5])
-    """
+    """Return the offsets of consecutive runs, including the end of the last."""
     result = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, dtype=np.int64, out=result[1:])
     return result
