@@ -93,7 +93,7 @@ def test_file_names_may_have_any_character(folder, name):
     (folder / "train.txt").rename(folder / name)
     run_well("convert", name, name + ".npz")
     assert same(read_npz(folder / (name + ".npz"))[0], points()[0])
-    assert run_well("info", name).count("\n") == 16
+    assert run_well("info", name).count("\n") == 17
     assert json.loads(run_well("info", name, "--json"))["file"] == name
     result = run("info", name + name)
     assert result.exit_code == 2

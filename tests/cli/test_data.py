@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from defrag.agglomeration import Tight
 from defrag.io import read_npz, read_svmlight
 from tests.data import read_data
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
@@ -93,6 +94,7 @@ def test_info_describes_data(data):
         "points_without_features": int((lengths == 0).sum()),
         "features_never_seen": int((X.toarray().sum(axis=0) == 0).sum()),
         "value": {"min": X.data.min(), "mean": pytest.approx(X.data.mean()), "max": X.data.max()},
+        "repeated_entries": pytest.approx(Tight(random_state=0).fit(X).saving_, abs=6e-4),
         "labels_per_point": {"min": 0, "mean": pytest.approx(Y.nnz / 12), "max": 2},
         "points_without_labels": 1,
         "labels_without_points": 0,

@@ -190,6 +190,9 @@ def test_info_describes_texts():
     assert (described["kind"], described["form"]) == ("texts", "jsonl")
     assert (described["texts"], described["labels"]) == (24, 4)
     assert described["labels_per_text"] == {"min": 1, "mean": 1.5, "max": 2}
+    shares = [described[f"repeated_entries_of_{name}"]
+              for name in ("words_and_pairs", "characters_3_to_5")]  # fmt: skip
+    assert 0 <= shares[0] < shares[1] < 1
     said = run_well("info", "bare.jsonl")
     assert "2 texts without labels" in said
     run_well("train", "docs.jsonl", "m.safetensors")

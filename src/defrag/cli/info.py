@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +31,7 @@ HELP = (
 )
 
 _BEGINNING_BYTES = 4096
+_MOST_TEXTS = 20_000
 _MODEL_ENDING = ".safetensors"
 
 
@@ -46,6 +48,7 @@ def info(
     if corpus is not None:
         texts = reading.texts(file, corpus, labels)
         described |= {"kind": "texts", "form": corpus, **describe_texts(*texts)}
+        described |= _repeated(texts[0])
     elif labels or (reading.form or form_of_name(file)) is not None:
         # With flags for data, any file is read as data.
         points = reading.points(file, labels)
@@ -65,6 +68,23 @@ def info(
         print_json(described)
     else:
         print_values(_for_people(described))
+
+
+def _repeated(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the shares of entries that repeat others, by features that texts may have."""
+    from defrag.agglomeration.tight import repeated_share  # noqa: PLC0415 - slow to import
+    from defrag.text.classifier import default_vectorizer  # noqa: PLC0415 - slow to import
+
+    some = texts[:: max(1, -(-len(texts) // _MOST_TEXTS))]
+    found = {}
+    with progress_pulse("comparing features"):
+        for name, lengths in (("words and pairs", None), ("characters 3 to 5", (3, 5))):
+            try:
+                X = default_vectorizer(characters=lengths).fit_transform(some)
+            except ValueError:  # no feature occurs in two texts
+                continue
+            found[f"repeated entries of {name}"] = repeated_share(X)
+    return found
 
 
 def _for_people(described: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,8 @@ def describe_points(X: Csr, Y: Csr | None = None) -> dict[str, Any]:
     >>> found["points without features"], found["features never seen"], found["value"]
     (1, 1, {'min': 1, 'mean': 1.5, 'max': 2})
     """
+    from defrag.agglomeration.tight import repeated_share  # noqa: PLC0415 - slow to import
+
     described = {
         "points": X.shape[0],
         "features": X.shape[1],
@@ -37,6 +39,7 @@ def describe_points(X: Csr, Y: Csr | None = None) -> dict[str, Any]:
         "points without features": _empty_rows(X),
         "features never seen": _empty_columns(X),
         "value": _spread(X.data),
+        "repeated entries": repeated_share(X),
     }
     if Y is not None:
         described["labels per point"] = _spread(np.diff(Y.indptr))
