@@ -35,6 +35,8 @@ _stage: ContextVar[str] = ContextVar("stage", default="")
 
 def escaped(message: str) -> str:
     """Return a message with non-printable characters escaped, for a terminal."""
+    if message.isprintable():
+        return message
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
 
 

@@ -64,7 +64,9 @@ class Scratch:
         self._uses: Counter[str] = Counter()
         self.continued = False
         self.busy = False  # what is made inside a block is made again if it is lost
-        self.storage = _native.FileStorage(str(folder), _LEAST_BYTES)
+        # Buffers in memory are faster: the system has larger pages for them.
+        least = _LEAST_BYTES if memory is None else max(_LEAST_BYTES, memory // 4)
+        self.storage = _native.FileStorage(str(folder), least)
 
     def __enter__(self) -> Self:
         run = self.folder / RUN

@@ -7,10 +7,13 @@ list of texts for a text classifier: which of them a file must have follows from
 
 from __future__ import annotations
 
+import json
 import warnings
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,7 +26,7 @@ from defrag.exceptions import DataWarning, FormatError
 from defrag.io.corpora import CORPUS_FORMS, Corpus, open_corpus
 from defrag.io.documents import CorpusOptions
 from defrag.io.files import atomic_writer, display_name, open_input
-from defrag.io.parquet import table_bytes
+from defrag.io.parquet import SUFFIX, table_bytes
 from defrag.io.points import (
     RowBlocks,
     check_base,
@@ -308,6 +311,69 @@ def _write_matrix(model: Model, blocks: AnyBlocks, output: str, lines: LineForma
     with atomic_writer(output) as file:
         sparse.save_npz(file, matrix)
     return Predicted(matrix.shape[0], n_bare)
+
+
+def predict_parts(model: Model, blocks: AnyBlocks, parts: Parts, lines: LineFormat) -> int:
+    """Write the missing parts of a prediction, and return the number of points of all parts."""
+    with progress_pulse("predicting"):
+        for part, first, block in parts.missing(blocks):
+            with atomic_writer(part) as file:
+                file.writelines(lines(model, block, first))
+    return parts.n_points
+
+
+class Parts:
+    """A folder of predictions with a file per block, of which a second call writes those missing.
+
+    - ``model``: the file of the model, whose checksum is among the settings of the folder.
+    - ``form`` {"text", "parquet"}: what a part is.
+    - ``settings``: JSON values that distinguish this prediction from others.
+    - Raises ValueError if the folder has parts of another model or other settings.
+    """
+
+    # Readers of folders of tables skip names that begin with an underscore.
+    _SETTINGS = "_prediction.json"
+
+    def __init__(self, folder: Path, model: str, form: str, settings: dict[str, Any]) -> None:
+        self.folder, self.n_points = folder.absolute(), 0
+        self._suffix = SUFFIX if form == "parquet" else ""
+        self.identity = _identity(model)
+        self._claim({"model": self.identity, "form": form, **settings})
+
+    def missing(self, blocks: Iterable[Any]) -> Iterator[tuple[Path, int, Any]]:
+        """Yield the files to write, the number of their first points, and their blocks."""
+        for number, block in enumerate(blocks):
+            first = self.n_points
+            self.n_points += block.shape[0] if hasattr(block, "shape") else len(block)
+            part = self.folder / f"part-{number:06d}{self._suffix}"
+            if not part.exists():
+                yield part, first, block
+
+    def _claim(self, settings: dict[str, Any]) -> None:
+        """Write the settings of a prediction to its folder, or check those in it."""
+        folder = self.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / self._SETTINGS
+        text = json.dumps(settings, sort_keys=True)
+        if path.exists():
+            if path.read_text(encoding="utf-8") != text:
+                raise ValueError(
+                    f"{folder}: has parts of another prediction: choose another folder"
+                )
+            return
+        if any(folder.iterdir()):
+            raise ValueError(f"{folder}: is not empty and has no {self._SETTINGS}")
+        with atomic_writer(path) as file:
+            file.write(text.encode())
+
+
+def _identity(path: str) -> list[int]:
+    """Return the size and a checksum of a file."""
+    checksum = 0
+    with open(path, "rb") as file:  # noqa: PTH123 - a path as text
+        while piece := file.read(1 << 20):
+            checksum = zlib.crc32(piece, checksum)
+        return [file.tell(), checksum]
 
 
 def _text_blocks(corpus: Corpus) -> Iterator[list[str]]:

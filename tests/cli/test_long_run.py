@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from defrag import _scratch
+from defrag import _native, _scratch, load
 from defrag.cli._run import bytes_of
-from defrag.io import write_xmc
+from defrag.io import read_texts, write_xmc
 from defrag.text import _texts
 from tests.cli.test_parts import FLAGS  # a tree that trains in no time
 from tests.data import make_data
@@ -25,7 +25,8 @@ MEMORY = "--memory", "1G"
 def small_blocks(monkeypatch):
     monkeypatch.setattr(_scratch, "ROWS_AT_A_TIME", 300)
     monkeypatch.setattr(_texts, "ROWS_AT_A_TIME", 300)
-    monkeypatch.setattr(_scratch, "_LEAST_BYTES", 1)  # all buffers of kernels lie in files
+    real = _native.FileStorage  # all buffers of kernels lie in files
+    monkeypatch.setattr(_native, "FileStorage", lambda folder, _: real(folder, 1))
     monkeypatch.setattr(_scratch, "_WATCH_SECONDS", 0.001)
 
 
@@ -149,6 +150,45 @@ def test_log_has_stages_memory_and_a_record(folder):
     assert (record["event"], record["points"], record["labels"]) == ("record", 1300, 4)
     assert record["stages"]["rows"]["times"] == 1
     assert bytes_of("1.5G") == 3 << 29
+
+
+def test_files_of_a_pattern_are_one_corpus(folder):
+    lines = (folder / "docs.jsonl").read_text().splitlines(keepends=True)
+    (folder / "docs-1.jsonl").write_text("".join(lines[:500]))
+    with gzip.open(folder / "docs-2.jsonl.gz", "wt") as file:
+        file.write("".join(lines[500:]))
+    assert read_texts("docs-*.jsonl*", form="jsonl") == read_texts("docs.jsonl")
+    run_well("train", "docs.jsonl", "a.model")
+    run_well("train", "docs-*.jsonl*", "b.model", "--from", "jsonl", *MEMORY)
+    assert (folder / "b.model").read_bytes() == (folder / "a.model").read_bytes()
+    (folder / "docs-2.jsonl.gz").write_bytes(b"{")
+    check_refusal(folder, "train docs-*.jsonl* c.model --from jsonl", "docs-2.jsonl.gz:1: invalid")
+    check_refusal(folder, "train none-*.jsonl c.model", "none-\\*.jsonl: no file matches")
+
+
+@pytest.mark.parametrize("flags", [(), ("--parquet",)])
+def test_predictions_in_parts_continue(folder, flags, monkeypatch):
+    monkeypatch.setattr("defrag.prediction._TEXTS_PER_BLOCK", 500)
+    run_well("train", "docs.jsonl", "a.model")
+    line = "predict", "a.model", "docs.jsonl", "--output", "parts/", *flags
+    run_well(*line)
+    parts = sorted((folder / "parts").glob("part-*"))
+    before = [part.read_bytes() for part in parts]
+    parts[1].unlink()
+    (folder / "parts" / parts[2].name).write_bytes(b"kept")
+    run_well(*line)
+    assert [part.read_bytes() for part in parts] == [*before[:2], b"kept"]
+    if flags:
+        pyarrow = pytest.importorskip("pyarrow.parquet")
+        parts[2].write_bytes(before[2])
+        found = pyarrow.read_table(folder / "parts").to_pydict()
+        names, _ = load("a.model").predict_topk(read_texts("docs.jsonl").texts)
+        assert found["row"] == list(range(1300))
+        assert found["labels"] == [[name for name in row if name] for row in names.tolist()]
+    else:
+        run_well("predict", "a.model", "docs.jsonl", "--output", "all.txt")
+        assert b"".join(before) == (folder / "all.txt").read_bytes()
+    check_refusal(folder, " ".join(line) + " --top-k 2", "has parts of another prediction")
 
 
 @pytest.mark.usefixtures("folder")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import sys
@@ -20,6 +19,7 @@ from defrag._scratch import RUN, Scratch
 from defrag.cli._console import print_message
 from defrag.cli._flags import option
 from defrag.exceptions import DefragError
+from defrag.io.corpora import corpus_files
 
 if TYPE_CHECKING:
     from defrag.io.files import PathLike
@@ -59,10 +59,9 @@ def identity_of(estimator: Any, inputs: dict[str, Any], settings: dict[str, Any]
 
 
 def _files_of(path: PathLike) -> list[Any]:
-    given = Path(path)
-    if not given.exists():
-        return [os.fspath(path)]  # standard input, or an error that its reader explains
-    found = sorted(given.rglob("*")) if given.is_dir() else [given]
+    given = [Path(file) for file in corpus_files(path)]
+    inside = [sorted(one.rglob("*")) if one.is_dir() else [one] for one in given]
+    found = [file for files in inside for file in files if file.exists()]  # else - or an error
     return [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in found]
 
 

@@ -11,7 +11,16 @@ from defrag.cli._console import examples, print_message, print_next
 from defrag.cli._data import AllowFlag, DenyFlag, Reading, check_targets
 from defrag.cli._flags import Words, argument, option, refuse_flags
 from defrag.distributed import predict_ray
-from defrag.prediction import LineFormat, Model, Predicted, load_classifier, predict_blocks
+from defrag.io.corpora import corpus_files
+from defrag.prediction import (
+    LineFormat,
+    Model,
+    Parts,
+    Predicted,
+    load_classifier,
+    predict_blocks,
+    predict_parts,
+)
 from defrag.text import TextClassifier
 
 HELP = (
@@ -27,7 +36,7 @@ HELP = (
     "defrag predict model.safetensors test.txt --top-k 3 --names",
     "defrag predict model.safetensors test.txt --top-k 50 --output scores.npz",
     "defrag predict model.safetensors docs.jsonl --ray local --output folder",
-    "defrag predict model.safetensors docs.parquet --ray local --parquet --output folder",
+    "defrag predict model.safetensors docs.parquet --parquet --output folder",
     "xzcat test.txt.xz | defrag predict model.safetensors - --json | head",
 )
 
@@ -37,7 +46,13 @@ def predict(
     model: Annotated[str, argument("MODEL", "The model file.")],
     data: Annotated[str, argument("DATA", "Texts or points; labels are ignored.")],
     top_k: Annotated[int, option("Number of labels per point.", min=1)] = 5,
-    output: Annotated[str, option("Output file; - is stdout.", "FILE")] = "-",
+    output: Annotated[
+        str,
+        option(
+            "Output file; - is stdout. FOLDER/ gets a file per block, and existing ones are kept.",
+            "FILE",
+        ),
+    ] = "-",
     names: Annotated[bool, option("Write label names instead of ids.")] = False,
     empty: Annotated[
         str,
@@ -61,16 +76,18 @@ def predict(
     ] = None,
     parquet: Annotated[
         bool,
-        option("With --ray, write tables with the columns row, labels and scores."),
+        option("Write a folder of tables with the columns row, labels and scores."),
     ] = False,
 ) -> None:
     """Predict the best labels of points."""
-    if parquet and (ray is None or as_json):
-        raise ValueError("--parquet requires --ray and cannot be combined with --json")
-    if ray is None:
+    in_parts = ray is not None or parquet or output.endswith("/")
+    if parquet and as_json:
+        raise ValueError("--parquet cannot be combined with --json")
+    if not in_parts:
         check_targets({"--output": output}, {"MODEL": model, "DATA": data})
     elif "-" in {output, data}:
-        raise ValueError("--ray requires a file as DATA and a folder as --output, got -")
+        flag = "--parquet" if ray is None else "--ray"
+        raise ValueError(f"{flag} requires a file as DATA and a folder as --output, got -")
     lines = LineFormat(top_k, empty, names, as_json, parquet, allow, tuple(deny or ()))
     classifier = load_classifier(model, n_jobs)
     if not isinstance(classifier, TextClassifier):
@@ -78,18 +95,24 @@ def predict(
     if names:
         _check_names(model, classifier)
     with reading.blocks(classifier, data, model) as blocks:
-        if ray is not None:
-            n_points = predict_ray(
-                model,
-                blocks,
-                output,
-                k=top_k,
-                form="parquet" if parquet else "text",
-                to_lines=lines,
-                settings={**vars(lines), "data": [Path(data).name, _size(Path(data))]},
-                address=None if ray == "local" else ray,
-                verbose=True,
-            )
+        if in_parts:
+            form = "parquet" if parquet else "text"
+            settings = {**vars(lines), "data": [Path(data).name, _size(data)]}
+            if ray is None:
+                parts = Parts(Path(output), model, form, settings)
+                n_points = predict_parts(classifier, blocks, parts, lines)
+            else:
+                n_points = predict_ray(
+                    model,
+                    blocks,
+                    output,
+                    k=top_k,
+                    form=form,
+                    to_lines=lines,
+                    settings=settings,
+                    address=None if ray == "local" else ray,
+                    verbose=True,
+                )
             print_message(f"{n_points:,} points in the parts of {escaped(output)}")
             return
         done = predict_blocks(classifier, blocks, output, lines)
@@ -125,7 +148,8 @@ def _tell(
             print_next(f"defrag evaluate {name} {escaped(output)}")
 
 
-def _size(path: Path) -> int:
+def _size(data: str) -> int:
     """Return the size in bytes of a file, or of all files in a folder."""
-    files = path.iterdir() if path.is_dir() else [path]
+    paths = map(Path, corpus_files(data))
+    files = [file for path in paths for file in (path.iterdir() if path.is_dir() else [path])]
     return sum(file.stat().st_size for file in files)

@@ -5,11 +5,9 @@ The commands ``train --ray`` and ``predict --ray`` call it, and programs that ha
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import warnings
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -23,9 +21,10 @@ from defrag.classifiers._base import Classifier
 from defrag.distributed._plan import PartResult, Plan, Points, join_parts, plan_and_data, train_part
 from defrag.exceptions import DataWarning
 from defrag.io.files import PathLike, atomic_writer
-from defrag.io.parquet import SUFFIX, load_pyarrow, table_bytes
+from defrag.io.parquet import load_pyarrow, table_bytes
 from defrag.io.predictions import format_ranking, json_lines
 from defrag.persistence import load
+from defrag.prediction import Parts
 from defrag.text import TextClassifier
 from defrag.typing import Csr, LabelsLike
 
@@ -153,8 +152,6 @@ def connected(address: str | None) -> Iterator[Any]:
 # Blocks queued or running per processor: keeps all processors busy in bounded memory.
 _BLOCKS_PER_CPU = 3
 _BLOCK_RETRIES = 3
-# Readers of folders of tables skip names that begin with an underscore.
-_SETTINGS = "_prediction.json"
 _FORM_RULE = Choice(("text", "parquet"))
 
 ToLines: TypeAlias = "Callable[[Any, Any, int], Iterable[bytes]]"
@@ -220,28 +217,20 @@ def predict_ray(
         load_pyarrow()  # fails before any work is done
     target = Path(os.fspath(folder))
     path = os.path.realpath(model)
-    identity = _identity(path)
-    _claim(target, {"model": identity, "k": k, "form": form, **(settings or {})})
+    parts = Parts(target, path, form, {"k": k, **(settings or {})})
     work = to_lines or (_table_of(k) if form == "parquet" else _lines_of(k))
-    suffix = SUFFIX if form == "parquet" else ""
-    n_points = 0
     with connected(address) as ray, progress_pulse("predicting", enabled=verbose):
         n_cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
         task = ray.remote(num_cpus=1, max_retries=_BLOCK_RETRIES)(_predict_block)
         shared = ray.put(work)
         pending: list[Any] = []
         try:
-            for number, block in enumerate(blocks):
-                first = n_points
-                n_points += block.shape[0] if hasattr(block, "shape") else len(block)
-                part = target.absolute() / f"part-{number:06d}{suffix}"
-                if part.exists():
-                    continue
+            for part, first, block in parts.missing(blocks):
                 if len(pending) == _BLOCKS_PER_CPU * n_cpus:
                     ready, pending = ray.wait(pending)
                     ray.get(ready)  # raises the exception of the task
                 pending.append(
-                    task.remote((path, *identity), block, first, shared, os.fspath(part))
+                    task.remote((path, *parts.identity), block, first, shared, os.fspath(part))
                 )
             while pending:
                 ready, pending = ray.wait(pending)
@@ -249,7 +238,7 @@ def predict_ray(
         finally:
             for one in pending:  # only after a failure or an interruption
                 ray.cancel(one, force=True)
-    return n_points
+    return parts.n_points
 
 
 def _predict_block(
@@ -287,27 +276,3 @@ def _table_of(k: int) -> ToLines:
         return [table_bytes(labels, scores, first)]
 
     return to_bytes
-
-
-def _identity(path: str) -> list[int]:
-    """Return the size and a checksum of a file."""
-    checksum = 0
-    with open(path, "rb") as file:  # noqa: PTH123 - a path as text
-        while piece := file.read(1 << 20):
-            checksum = zlib.crc32(piece, checksum)
-        return [file.tell(), checksum]
-
-
-def _claim(folder: Path, settings: dict[str, Any]) -> None:
-    """Write the settings of a prediction to its folder, or check those in it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / _SETTINGS
-    text = json.dumps(settings, sort_keys=True)
-    if path.exists():
-        if path.read_text(encoding="utf-8") != text:
-            raise ValueError(f"{folder}: has parts of another prediction: choose another folder")
-        return
-    if any(folder.iterdir()):
-        raise ValueError(f"{folder}: is not empty and has no {_SETTINGS}")
-    with atomic_writer(path) as file:
-        file.write(text.encode())

@@ -6,6 +6,8 @@ and say which format they took it for. The readers of the formats are in ``docum
 
 from __future__ import annotations
 
+import errno
+import glob
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -246,6 +248,33 @@ def corpus_form(path: PathLike) -> CorpusForm | None:
     return next((form for suffix, form in _BY_SUFFIX.items() if name.endswith(suffix)), None)
 
 
+def corpus_files(path: PathLike) -> list[str]:
+    """Return the files that match a path with ``*``, ``?`` or ``[``, in order; others as they are.
+
+    - Raises FileNotFoundError if there are none.
+    """
+    name = os.fspath(path)
+    if not glob.has_magic(name) or Path(name).exists():
+        return [name]
+    found = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - of any path, also absolute
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, "no file matches", name)
+    return found
+
+
+def _in_turn(
+    files: list[str],
+    form: CorpusForm,
+    options: CorpusOptions,
+    limits: ReadLimits | None,
+) -> Iterator[Document]:
+    """Yield the documents of several files."""
+    for file in files:
+        with open_corpus(file, form, options, limits) as one:
+            for document in one.documents:
+                yield document if document.file else document._replace(file=file)
+
+
 @contextmanager
 def open_corpus(
     path: PathLike,
@@ -258,8 +287,9 @@ def open_corpus(
     A tab-separated file (``tsv``) has a header with a column of texts, or all of its first lines
     match exactly one of ``annif``, ``pecos`` and ``libmultilabel``.
 
-    - ``path``: the file; may be compressed, ``-`` is standard input. Or a folder of Annif, or of
-      Parquet files, which cannot be compressed as a whole.
+    - ``path``: the file; may be compressed, ``-`` is standard input. Or a pattern such as
+      ``docs/*.jsonl.gz``, whose files are read in the order of their names. Or a folder of Annif,
+      or of Parquet files, which cannot be compressed as a whole.
     - ``form`` (optional): its format; default: by its name.
     - ``options`` (optional): options that the file does not contain.
     - Raises ValueError if the format is unknown, or if none is given and the name does not show it.
@@ -271,6 +301,10 @@ def open_corpus(
         known = ", ".join(CORPUS_FORMS)
         got = "its name does not show which" if form is None else f"got {form!r}"
         raise ValueError(f"{display_name(path)}: the format must be one of {known}: {got}")
+    files = corpus_files(path)
+    if files != [os.fspath(path)]:
+        yield Corpus(display_name(path), form, _in_turn(files, form, options, limits))
+        return
     if form == "annif" and Path(path).is_dir():
         yield Corpus(display_name(path), form, read_folder(Path(path), options, limits))
         return
