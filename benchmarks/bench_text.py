@@ -1,21 +1,16 @@
-"""From texts to rows and to label names: speed, memory and precision.
+"""From texts to rows and to label names: speed and precision.
 
-Rows: TextVectorizer against TfidfVectorizer of scikit-learn and the vectoriser of PECOS, which is
-installed in an environment of its own in build/, on the training texts of debian-deps, one thread:
-seconds of CPU, the ratio, MB of text per second, microseconds for one text, and the peak of memory
-above the texts in units of the matrix. Labels: from a jsonl file to a saved model and the names of
-one text.
+Rows: seconds of CPU of TextVectorizer on the training texts of debian-deps, one thread, MB of text
+per second, and microseconds for one text. Labels: from a jsonl file to a saved model and the names
+of one text.
 
     python benchmarks/bench_text.py [rows] [labels]
 """
 
 import argparse
-import json
 import lzma
 import math
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,22 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from defrag import Focus, Focused, LabelTree, TextClassifier, TextVectorizer, load
 from defrag.io import read_texts
-from peers_environment import PEERS_VENV, peers_python
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 DATA = Path(os.environ.get("DEFRAG_DATA", SHARED))
 DEBIAN = DATA / "debian-deps" / "train.raw.jsonl.xz"
 
-SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "words": ({}, {"ngram_range": (1, 1)}),
-    "words and pairs": ({"ngrams": 2}, {"ngram_range": (1, 2)}),
-    "characters 4": ({"characters": 4}, {"ngram_range": (4, 4), "analyzer": "char_wb"}),
+SETTINGS: dict[str, dict[str, Any]] = {
+    "words": {},
+    "words and pairs": {"ngrams": 2},
+    "characters 4": {"characters": 4},
 }
-"""Parameters of our vectoriser, and of scikit-learn's and PECOS's."""
 
 
 def cpu_seconds(work: Callable[..., Any], *arguments: Any, repeats: int = 1) -> tuple[float, Any]:
@@ -52,50 +44,17 @@ def cpu_seconds(work: Callable[..., Any], *arguments: Any, repeats: int = 1) -> 
 
 
 def rows(repeats: int) -> None:
-    """Compare vectorisers."""
+    """Print what vectorisers take."""
     texts, _ = read_texts(DEBIAN)
     n_bytes = sum(len(text.encode()) for text in texts)
     print(f"{len(texts):,} texts, {n_bytes / 1e6:.1f} MB")
-    pecos = pecos_seconds([theirs for _, theirs in SETTINGS.values()])
-    for number, (name, (ours, theirs)) in enumerate(SETTINGS.items()):
-        model = TextVectorizer(**ours, n_jobs=1)
+    for name, options in SETTINGS.items():
+        model = TextVectorizer(**options, n_jobs=1)
         seconds, X = cpu_seconds(model.fit_transform, texts, repeats=repeats)
         again, _ = cpu_seconds(model.transform, texts, repeats=repeats)
-        other = TfidfVectorizer(min_df=2, sublinear_tf=True, dtype=np.float32, **theirs)
-        other_seconds, _ = cpu_seconds(other.fit_transform, texts)
-        parts = [
-            f"fit and transform {seconds:.2f} s ({n_bytes / seconds / 1e6:.0f} MB/s)",
-            f"scikit-learn {other_seconds:.1f} s ({other_seconds / seconds:.1f} times)",
-            f"PECOS {pecos[number]:.1f} s ({pecos[number] / seconds:.1f} times)",
-            f"transform {again:.2f} s",
-            f"{X.shape[1]:,} features",
-            f"one text {one_text(model, texts):.0f} us",
-            f"scikit-learn {one_text(other, texts):.0f} us",
-            f"peak {peak(name):.2f} matrices",
-        ]
-        print(f"{name}: {', '.join(parts)}", flush=True)
-
-
-# PECOS splits at spaces and keeps capitals: texts are in lower case before its clock starts.
-PECOS = """
-import json, lzma, sys, time
-from pecos.utils.featurization.text.vectorizers import Tfidf
-with lzma.open(sys.argv[1], "rt", encoding="utf-8") as file:
-    texts = [json.loads(line)["text"].lower() for line in file]
-for options in json.loads(sys.argv[2]):
-    options["ngram_range"] = tuple(options["ngram_range"])
-    start = time.process_time()
-    model = Tfidf.train(texts, {"min_df_cnt": 2, "sublinear_tf": True, "threads": 1, **options})
-    model.predict(texts, threads=1)
-    print(time.process_time() - start)
-"""
-
-
-def pecos_seconds(settings: list[dict[str, Any]]) -> list[float]:
-    """Return the CPU times of fit and transform of PECOS on the texts of debian-deps."""
-    command = [peers_python(PEERS_VENV), "-c", PECOS, DEBIAN, json.dumps(settings)]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)
-    return [float(line) for line in found.stdout.split()]
+        print(f"{name}: fit and transform {seconds:.2f} s ({n_bytes / seconds / 1e6:.0f} MB/s), "
+              f"transform {again:.2f} s, {X.shape[1]:,} features, "
+              f"one text {one_text(model, texts):.0f} us", flush=True)  # fmt: skip
 
 
 def one_text(model: Any, texts: list[str], n_texts: int = 300) -> float:
@@ -107,29 +66,6 @@ def one_text(model: Any, texts: list[str], n_texts: int = 300) -> float:
         model.transform([text])
         times.append(time.perf_counter() - start)
     return 1e6 * float(np.median(times))
-
-
-def peak(name: str) -> float:
-    """Return the peak of memory above the texts, in a process of its own."""
-    command = [sys.executable, __file__, "--peak-of", name]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
-def print_peak(name: str) -> None:
-    texts, _ = read_texts(DEBIAN)
-    model = TextVectorizer(**SETTINGS[name][0], n_jobs=1)
-    TextVectorizer(n_jobs=1).fit_transform(texts[:100])  # what is imported at the first call
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins here
-    before = memory("VmRSS")
-    X = model.fit_transform(texts)
-    matrix = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    print((memory("VmHWM") - before) / matrix)
-
-
-def memory(field: str) -> int:
-    """Return a field of this process's status in bytes; Linux only."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def labels() -> None:
@@ -163,9 +99,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=["rows", "labels"])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--peak-of")
     given = parser.parse_args()
-    if given.peak_of:
-        print_peak(given.peak_of)
-    for part in [] if given.peak_of else given.parts:
+    for part in given.parts:
         {"rows": lambda: rows(given.repeats), "labels": labels}[part]()

@@ -9,52 +9,26 @@ import subprocess
 import sys
 from pathlib import Path
 
-PEERS_VENV = Path(__file__).resolve().parent.parent / "build" / "peers-venv"
-
-# PECOS would install torch, which its linear part does not need; it is not ready for numpy 2.
-REQUIREMENTS = [
-    ["numpy<2", "scipy<1.14", "scikit-learn", "omikuji==0.5.*", "napkinxc"],
-    ["--no-deps", "libpecos"],
-]
-# LibMultiLabel would install torch as well.
+# PECOS and LibMultiLabel would install torch, which their linear parts do not need; PECOS is not
+# ready for numpy 2.
 OF_TEXTS = {
-    "fasttext": [["fasttext-numpy2", "scipy"]],
+    "fasttext": ["fasttext-numpy2 scipy"],
     "libmultilabel": [
-        ["--no-deps", "libmultilabel==0.10.*"],
-        [
-            "liblinear-multicore",
-            "sparsekmeans",
-            "scikit-learn",
-            "pandas",
-            "PyYAML",
-            "tqdm",
-            "psutil",
-        ],
+        "--no-deps libmultilabel==0.10.*",
+        "liblinear-multicore sparsekmeans scikit-learn pandas PyYAML tqdm psutil",
     ],
-    "sklearn": [["scikit-learn"]],
-    "omikuji": [["omikuji==0.5.*", "scikit-learn"]],
-    "napkinxc": [["napkinxc", "scikit-learn"]],
-    "pecos": REQUIREMENTS,
+    "sklearn": ["scikit-learn"],
+    "omikuji": ["omikuji==0.5.* scikit-learn"],
+    "napkinxc": ["napkinxc scikit-learn"],
+    "pecos": ["numpy<2 scipy<1.14 scikit-learn omikuji==0.5.* napkinxc", "--no-deps libpecos"],
 }
 
-
-def peers_python(venv: Path) -> Path:
-    """Return the Python of the programs' environment."""
-    probe = "import omikuji, napkinxc.models, pecos.xmc.xlinear"
-    return _environment(venv, REQUIREMENTS, probe)
-
-
-def _environment(venv: Path, requirements: list[list[str]], probe: str = "") -> Path:
-    python = venv / "bin" / "python"
-    if python.exists() and not subprocess.run([python, "-c", probe], check=False).returncode:
-        return python
-    print(f"installing other programs in {venv}", file=sys.stderr)
-    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    for some in requirements:
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *some], check=True)
-    return python
-
-
 if __name__ == "__main__":
-    for name, needed in OF_TEXTS.items():
-        _environment(Path(sys.argv[1]) / name, needed)
+    for name, requirements in OF_TEXTS.items():
+        venv = Path(sys.argv[1]) / name
+        if not (venv / "bin" / "python").exists():
+            print(f"installing other programs in {venv}", file=sys.stderr)
+            subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+            pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet"]
+            for some in requirements:
+                subprocess.run([*pip, *some.split()], check=True)
