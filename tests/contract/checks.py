@@ -2,11 +2,12 @@
 
 from tests.contract import copies, explanations, hostile, inputs, names, refits, shapes, threads
 
+OF_ALL = [*copies.CHECKS, *refits.CHECKS, *threads.CHECKS]
+"""Of what takes matrices, and of what takes texts."""
+
 CHECKS = [
-    *copies.CHECKS,
+    *OF_ALL,
     *inputs.CHECKS,
-    *refits.CHECKS,
-    *threads.CHECKS,
     *explanations.CHECKS,
     *names.CHECKS,
     *shapes.CHECKS,

@@ -1,7 +1,6 @@
 """Checks: a fit that fails, in whatever way, leaves the estimator as it was."""
 
 import contextlib
-import functools
 import inspect
 import os
 import signal
@@ -16,7 +15,7 @@ import pytest
 from scipy import sparse
 
 import defrag
-from tests.contract.subject import answer_bits, file_bytes, small_data
+from tests.contract.subject import TextSubject, answer_bits, file_bytes, small_data
 from tests.helpers.bits import bits
 from tests.helpers.processes import run_in_child
 
@@ -32,25 +31,27 @@ class Remembered:
 
     def look(self):
         answers = answer_bits(self.model)  # first: they may fill what is kept for the next ones
+        found = answers, file_bytes(self.model, self.folder)
+        if not hasattr(self.model, "n_features_in_"):  # texts: the file holds all there is
+            return found
         visible = {name: one for name, one in vars(self.model).items() if not name.startswith("_")}
-        return (
-            bits(visible),
-            self.model.n_features_in_,
-            answers,
-            file_bytes(self.model, self.folder),
-        )
+        return *found, bits(visible), self.model.n_features_in_
 
     def check(self, what):
         assert self.look() == self.state, f"{what} changed the estimator"
         narrow = small_data()[0][:, :8]
         for ask in ("predict_topk", "predict", "decision_function", "transform"):
-            if hasattr(self.model, ask):
+            if hasattr(self.model, ask) and hasattr(self.model, "n_features_in_"):
                 with pytest.raises(ValueError, match="features"):
                     getattr(self.model, ask)(narrow)
 
 
 def refused_data(subject):
     """Yield training data that fit refuses, narrower than what the model was fitted on."""
+    if isinstance(subject, TextSubject):
+        for texts in ("text", [3], ["\ud800"], [], [""]):
+            yield repr(texts), texts, [["x"]] * len(texts)
+        return
     X, Y = small_data()
     narrow = X[:, :8]
     broken = narrow.copy()
@@ -73,10 +74,9 @@ def a_refused_refit_changes_nothing(subject, folder):
         with pytest.raises(ValueError, match=r"^\S.*"):
             model.fit(X, Y)
         before.check(name)
-    X, Y = small_data()
     model.set_params(n_jobs="many")
     with pytest.raises(ValueError, match="n_jobs"):
-        model.fit(X[:, :8], Y)
+        model.fit(*subject.other)
     model.set_params(n_jobs=1)
     before.check("a bad parameter")
 
@@ -107,37 +107,22 @@ def failing_at(n_calls, error):
 def a_refit_that_fails_midway_changes_nothing(subject, folder):
     model = subject.fitted()
     before = Remembered(model, folder)
-    X, Y = small_data()
     learner = subject.fitted()
     with failing_at(0, KeyboardInterrupt) as n_seen:
-        learner.fit(X[:, :8], Y)
+        learner.fit(*subject.other)
     total = n_seen()
     assert total > 10
     moments = sorted({*np.linspace(1, total - 2, 10).astype(int), 2, total - 3, total - 4})
     for moment in moments:
         error = (KeyboardInterrupt, MemoryError)[moment % 2]
         with failing_at(moment, error), pytest.raises(error):
-            model.fit(X[:, :8], Y)
+            model.fit(*subject.other)
         before.check(f"{error.__name__} at call {moment} of {total}")
-
-
-@functools.cache
-def large_data(n_points=100_000, n_features=400, n_labels=300):
-    """Return points on which a fit takes a while; all have the first label."""
-    draw = np.random.default_rng(0)
-    X = sparse.random_array(
-        (n_points, n_features), density=0.1, rng=draw, dtype=np.float32, format="csr"
-    )
-    others = sparse.random_array(
-        (n_points, n_labels - 1), density=0.01, rng=draw, dtype=np.float32, format="csr"
-    )
-    others.data[:] = 1.0
-    return X, sparse.hstack([np.ones((n_points, 1), dtype=np.float32), others], format="csr")
 
 
 def an_interrupt_changes_nothing(subject, folder):
     """Check a SIGINT that comes while kernels run, and how soon it is answered."""
-    large_data()  # once for all children
+    subject.large(1)  # once for all children
     run_in_child(_interrupt, subject, folder)
 
 
@@ -148,7 +133,7 @@ def _interrupt(step, subject, folder):
     seconds = 0.3
     for n_points in (1_000, 10_000, 100_000, 100_000, 100_000, 100_000):
         step(f"{n_points} points, after {seconds} s")
-        X, Y = (matrix[:n_points] for matrix in large_data())
+        X, Y = subject.large(n_points)
         sent, done, finished = [], False, threading.Event()
         before.model = subject.fitted()
         arguments = (seconds, sent, finished)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from defrag import Focused, LabelTree, TextClassifier, TextVectorizer
 from defrag.registry import Entry, entries
 from tests.data import make_data
 from tests.helpers.bits import bits
+from tests.text.data import make_texts
 
 SMALL = {
     "random_state": 0,
@@ -43,6 +45,56 @@ def small_data():
     return X, Y
 
 
+STRANGE = [
+    "",
+    "\0",
+    "नमस्ते दुनिया",
+    "สวัสดีชาวโลก",
+    "机器学习的文本分类",
+    "tiếng Việt có dấu",
+    "tie\u0302\u0301ng Vie\u0323\u0302t",
+    "👩\u200d💻 emoji 😀",
+    "nul\0byte sort",
+    "a" * 100_000,
+    "sort " * 20_000,
+]
+"""Texts that are no English."""
+
+OTHER = ["two other words", "other words", "and other words"] * 4, [["x"], ["y"], ["x", "z"]] * 4
+"""Another corpus, for a second fit."""
+
+VARIANTS = {
+    "vectorizer": [{}, {"ngrams": 2, "max_features": 60}, {"characters": (2, 4), "min_df": 1}],
+    "text": [
+        {},
+        {"base": LabelTree(2, max_leaf_size=3), "vectorizer": TextVectorizer(characters=3)},
+        {"base": Focused(LabelTree()), "vectorizer": TextVectorizer(2, min_df=1)},
+    ],
+}
+"""Parameters of estimators that take texts."""
+
+
+@functools.cache
+def small_corpus():
+    """Return texts and the names of their labels."""
+    texts, labels = make_texts(80)
+    return [*texts, *STRANGE], [*labels, *([f"strange{i}"] for i in range(len(STRANGE)))]
+
+
+@functools.cache
+def large_data(n_points=100_000, n_features=400, n_labels=300):
+    """Return points on which a fit takes a while; all have the first label."""
+    draw = np.random.default_rng(0)
+    X = sparse.random_array(
+        (n_points, n_features), density=0.1, rng=draw, dtype=np.float32, format="csr"
+    )
+    others = sparse.random_array(
+        (n_points, n_labels - 1), density=0.01, rng=draw, dtype=np.float32, format="csr"
+    )
+    others.data[:] = 1.0
+    return X, sparse.hstack([np.ones((n_points, 1), dtype=np.float32), others], format="csr")
+
+
 @dataclass(frozen=True)
 class Subject:
     """An entry of the registry, with what a check needs to know."""
@@ -56,6 +108,21 @@ class Subject:
     def classifies(self):
         return self.entry.role in {"classifier", "composite"}
 
+    @property
+    def data(self):
+        """What the estimator is fitted on."""
+        return small_data()
+
+    @property
+    def other(self):
+        """Other data: fewer features, fewer labels."""
+        X, Y = small_data()
+        return X[:, :8], Y[:, :5]
+
+    def large(self, n_points):
+        """Return data on which a fit takes a while."""
+        return tuple(matrix[:n_points] for matrix in large_data())
+
     def new(self, **parameters):
         """Return an unfitted estimator with small settings, and others where given."""
         model = self.entry.estimator()()
@@ -65,12 +132,39 @@ class Subject:
 
     def fit(self, X=None, Y=None, **parameters):
         """Return a fitted estimator."""
-        own_X, own_Y = small_data()
+        own_X, own_Y = self.data
         return self.new(**parameters).fit(own_X if X is None else X, own_Y if Y is None else Y)
 
     def fitted(self):
         """Return a copy of a model that was fitted once for all checks."""
         return pickle.loads(_fitted(self))  # noqa: S301 - made below
+
+
+@dataclass(frozen=True)
+class TextSubject(Subject):
+    """An entry of the registry that takes texts, with some of its parameters."""
+
+    variant: int = 0
+
+    def __str__(self):
+        return f"{self.entry.word}-{self.variant}"
+
+    @property
+    def data(self):
+        return small_corpus()
+
+    @property
+    def other(self):
+        return OTHER
+
+    def large(self, n_points):
+        return tuple(part[:80] * (n_points // 10) for part in small_corpus())
+
+    def new(self, **parameters):
+        model = self.entry.estimator()(**VARIANTS[self.entry.role][self.variant])
+        if self.entry.role == "text":
+            model.set_params(random_state=0)
+        return model.set_params(n_jobs=1).set_params(**parameters)
 
 
 @functools.cache
@@ -83,17 +177,32 @@ def subjects():
     return [Subject(entry) for entry in entries() if entry.role not in TEXT_ROLES]
 
 
+def text_subjects():
+    """Return every estimator of the registry that learns from texts, in a few variants."""
+    return [
+        TextSubject(entry, variant)
+        for entry in entries(*sorted(TEXT_ROLES))
+        for variant in range(len(VARIANTS[entry.role]))
+    ]
+
+
 def answers(model, X=None):
-    """Ask a fitted model all that it can answer about some points."""
-    X = small_data()[0][:20] if X is None else X
+    """Ask a fitted model all that it can answer about some points or texts."""
+    texts = isinstance(model, (TextClassifier, TextVectorizer))
+    if X is None:
+        X = small_corpus()[0][::3] if texts else small_data()[0][:20]
     found = {}
     if hasattr(model, "predict_topk"):
         found["labels"], found["scores"] = model.predict_topk(X, k=4)
-        found["decision"] = model.decision_function(X)
-        found["predicted"] = model.predict(X)
+        found["predicted"] = model.predict(X, threshold=0.3) if texts else model.predict(X)
         found["classes"] = model.classes_
+        if not texts:
+            found["decision"] = model.decision_function(X)
     if hasattr(model, "transform"):
         found["transformed"] = model.transform(X)
+    if hasattr(model, "spans"):
+        found["features"] = model.get_feature_names_out()
+        found["spans"] = [model.spans(text) for text in X[:5]]
     assert found, "this model answers nothing"
     return found
 

@@ -12,8 +12,7 @@ from sklearn.base import clone
 from defrag import TextClassifier, TextVectorizer, Thesaurus, load
 from defrag.exceptions import ModelFormatError
 from defrag.text.ranker import N_KINDS, Ranker, n_weights
-from tests.contract.subject import small_data, subjects
-from tests.contract.text_subject import OTHER, STRANGE, ask, text_subjects
+from tests.contract.subject import OTHER, STRANGE, small_data, subjects, text_subjects
 from tests.fuzz.broken import broken_models
 from tests.helpers.model_drafts import (
     Draft,
@@ -72,7 +71,7 @@ VARIANTS = {
 }  # fmt: skip
 KINDS = {
     **{str(one): (one.fitted, {}) for one in subjects()},
-    **{str(one): (functools.partial(one.fit, OTHER), {}) for one in text_subjects()},
+    **{str(one): (functools.partial(one.fit, *OTHER), {}) for one in text_subjects()},
 }
 """Every estimator of the registry."""
 
@@ -110,7 +109,8 @@ def is_model(path, data):
 def _use_on_texts(model, data):
     found, refusal = None, ""
     try:
-        found = ask(model, TEXTS)
+        classifies = hasattr(model, "predict_topk")
+        found = model.predict_topk(TEXTS, k=3) if classifies else (model.transform(TEXTS),)
     except (ImportError, ValueError) as error:
         refusal = str(error)
     if found is None:  # a stemmer that does not exist, or features of extra
