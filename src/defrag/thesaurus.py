@@ -423,6 +423,21 @@ class Thesaurus:
         found = self.notation_concepts[place : place + 1].tolist() == [number]
         return self.notations[place] if found else None
 
+    def description(self, number: int, language: str | None = None) -> str | None:
+        """Return the description of a concept in a language, or else in another one.
+
+        Parameters
+        ----------
+        number : int
+            The number of the concept.
+        language : str, optional
+            The language.
+        """
+        first, end = np.searchsorted(self.description_concepts, [number, number + 1]).tolist()
+        codes = self.languages[self.description_languages[first:end].astype(np.int64)].tolist()
+        wanted = codes.index(language) if language in codes else 0
+        return self.descriptions[first + wanted] if codes else None
+
     def _best_name(self, number: int, language: str | None) -> int:
         """Return the name to show of a concept, -1 if it has none."""
         first, end = self.first_names[number : number + 2].tolist()

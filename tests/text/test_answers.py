@@ -188,7 +188,7 @@ def test_given_texts_choose_the_answers():
     truth = check_text_labels(other[1], 300).in_columns_of(model.classes_)
     counts = np.bincount(check_text_labels(corpus()[1], 1500).matrix.indices)
     wanted, said = learn_answers(ids, scores, truth, counts, aim="micro-f1", least_precision=None)
-    assert (model.answers_.cut, model.answering_) == (wanted.cut, said)
+    assert (model.answers_.cut, model.answering_.split("; ")[0]) == (wanted.cut, said)
     np.testing.assert_array_equal(model.answers_.points, counts)
     few = TextClassifier(features="words", random_state=0)
     assert few.fit(*corpus(200), validation=other).answers_ is not None

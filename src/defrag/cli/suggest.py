@@ -18,11 +18,13 @@ from defrag.text import TextClassifier
 HELP = (
     "Suggest the labels of one text.\n\n"
     "Prints labels, best first, with their scores as bars. --why also shows the words behind each "
-    "label, marked in the text where the terminal has colours."
+    "label, marked in the text where the terminal has colours. --recall prints a shortlist for "
+    "whoever chooses among the labels, a language model or a person."
 ) + examples(
     'defrag suggest model.safetensors "a text to be labelled"',
     "defrag suggest model.safetensors --why < letter.txt",
     "cat letter.txt | defrag suggest model.safetensors --top-k 3 --json",
+    "defrag suggest model.safetensors --recall 0.9 --json < letter.txt",
 )
 
 _BAR_WIDTH = 30
@@ -55,6 +57,13 @@ def suggest(
     top_k: Annotated[int, option("Number of labels.", min=1)] = 5,
     threshold: Annotated[float, option("Minimum score of a label.", min=0.0, max=1.0)] = 0.0,
     answers: Annotated[bool, option("Only labels that are likely enough to be answers.")] = False,
+    recall: Annotated[
+        float | None,
+        option(
+            "As few labels as hold this share of the reachable ones, instead of --top-k.",
+            min=0.0, max=0.99,
+        ),
+    ] = None,
     why: Annotated[bool, option("Show the words behind each label.")] = False,
     language: LanguageFlag = None,
     allow: AllowFlag = None,
@@ -71,7 +80,15 @@ def suggest(
     if language is not None and classifier.thesaurus_ is None:
         raise ValueError(f"--language changes nothing: {model} has no thesaurus")
     asked: dict[str, Any] = {"allow": allow, "deny": deny or (), "answers": answers}
-    names, scores = classifier.predict_topk([words], k=top_k, **asked)
+    promise = None
+    if recall is None:
+        names, scores = classifier.predict_topk([words], k=top_k, **asked)
+    else:
+        promise = classifier.promise(recall)
+        asked.pop("answers")
+        listed = classifier.shortlist([words], recall, **asked)[0]
+        names, scores = [[one.label for one in listed]], [[one.score for one in listed]]
+        print_message(f"expected: {promise}")
     found = [
         Suggested(str(label), float(score), classifier.label_name(str(label), language))
         for label, score in zip(names[0], scores[0], strict=True)
@@ -80,7 +97,8 @@ def suggest(
     reasons = [classifier.explain(words, one.label) for one in found] if why else []
     if as_json:
         kind = classifier._labels_.score_kind
-        print_json({"scores": kind, **_as_dict(found, reasons)})
+        held = {} if promise is None else {"promise": promise._asdict()}
+        print_json({"scores": kind, **held, **_as_dict(found, reasons)})
     elif found:
         _show(found, reasons)
     else:

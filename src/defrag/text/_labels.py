@@ -20,6 +20,7 @@ from defrag.io.files import PathLike
 from defrag.persistence.fields import Part
 from defrag.text.naming import LabelNames, NameEvidence, Naming
 from defrag.text.ranker import Ranker
+from defrag.text.shortlist import LabelTexts
 from defrag.thesaurus import Match, Thesaurus, unknown_label
 from defrag.typing import Csr, Floats, Ids
 
@@ -147,6 +148,7 @@ class LabelTable:
         self.current = current_labels(self.classes, thesaurus)
         self.names: LabelNames | None = None
         self.evidence: NameEvidence | None = None
+        self._texts: LabelTexts | None = None
         if thesaurus is None:
             return
         same = names is not None and names.thesaurus is thesaurus
@@ -186,6 +188,14 @@ class LabelTable:
         """Return what a label is called, None if it has no name."""
         name = label if self.thesaurus is None else self.thesaurus.name(label, language)
         return None if name == label else name
+
+    def texts_in(self, language: str | None) -> list[list[str | None]] | None:
+        """Return the names and the descriptions of all labels, None without a thesaurus."""
+        if self.thesaurus is None:
+            return None
+        if self._texts is None or self._texts.language != language:
+            self._texts = LabelTexts(self.classes, self.thesaurus, language)
+        return [self._texts.names, self._texts.descriptions]
 
     def find(self, words: str, n: int, language: str | None = None) -> list[Match]:
         """Return labels by the words of their names; see ``TextClassifier.find_labels``."""

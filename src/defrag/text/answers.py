@@ -36,6 +36,7 @@ from defrag.text.ranker import (
     hits_of,
     rank_with,
 )
+from defrag.text.shortlist import MOST_TEXTS, N_LISTED, Promise, learn_promises, promise_of
 from defrag.typing import Csr, Floats, Ids
 
 Numbers = NDArray[np.float64]
@@ -94,6 +95,12 @@ def _aim_of(words: str) -> Aim | None:
 
 def _check(part: Part) -> None:
     check_increasing_ids(part, "labels", MAX_COUNT)
+    promises = part.arrays.get("promises")
+    if promises is not None:
+        if promises.shape[1] != len(Promise._fields):
+            part.fail(f"{part.name('promises')} must have {len(Promise._fields)} columns")
+        if not len(promises) or (np.diff(promises[:, 0]) <= 0).any():
+            part.fail(f"{part.name('promises')} must have rows of increasing shares")
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,8 @@ class Answers:
         Answers of a text, at most.
     labels, own : ndarray of int32 and float64
         Labels with a cut of their own.
+    promises : ndarray of float64, optional
+        What shortlists hold, a row for each share.
     """
 
     weights: Numbers
@@ -123,6 +132,7 @@ class Answers:
     most: int
     labels: Ids
     own: Numbers
+    promises: Numbers | None = None
 
     _state = State(
         Array("weights", "float64", length=1 + N_BASE_NUMBERS, low=-LARGEST, most=LARGEST),
@@ -132,6 +142,7 @@ class Answers:
         Number("most", Int(1, MAX_COUNT)),
         Array("labels", "int32", low=0, below=MAX_COUNT),
         Array("own", "float64", length="labels", low=-LARGEST, most=LARGEST),
+        Array("promises", "float64", 2, low=-LARGEST, most=LARGEST, optional=True),
         kind="answers",
         check=_check,
         build=lambda _, values: Answers(**values),
@@ -214,19 +225,39 @@ def answers_without(
     held, kept = parts
     given = None if weights is None else weights[kept]
     model = clone(blank)._fit_canonical(X[kept], Y[kept], None, given)
-    labels, scores = model._rank(X[held], min(N_RANKED, Y.shape[1]), exhaustive=False)
-    labels[np.diff(X[held].indptr) == 0] = -1
     scale = len(texts) / len(kept)
-    if table is not None and table.names is not None and table.ranker is not None:
-        some, others = ([texts[i] for i in part.tolist()] for part in (kept, held))
-        evidence = NameEvidence(
-            table.names, Naming.count(table.names, some, Y[kept], n_threads), scale
-        )
-        threads: Any = {"k": N_RANKED, "n_threads": n_threads}
-        labels, scores = rank_with(table.ranker, evidence, others, labels, scores, **threads)
+    ranker, evidence = None if table is None else table.ranker, None
+    if table is not None and table.names is not None and ranker is not None:
+        some = [texts[i] for i in kept.tolist()]
+        counted = Naming.count(table.names, some, Y[kept], n_threads)
+        evidence = NameEvidence(table.names, counted, scale)
+
+    def rank(held: NDArray[np.int64], k: int) -> tuple[Ids, Floats]:
+        labels, scores = model._rank(X[held], min(k, Y.shape[1]), exhaustive=False)
+        labels[np.diff(X[held].indptr) == 0] = -1
+        if ranker is None or evidence is None:
+            return labels, scores
+        others = [texts[i] for i in held.tolist()]
+        return rank_with(ranker, evidence, others, labels, scores, k=k, n_threads=n_threads)
+
     counts = scale * np.bincount(Y[kept].indices, minlength=Y.shape[1])
+    labels, scores = rank(held, N_RANKED)
     found, said = learn_answers(labels, scores, Y[held], counts, **aims)
-    return None if found is None else replace(found, points=n_points_of(Y)), said
+    if found is None:
+        return None, said
+    some_held = held[:: max(1, math.ceil(len(held) / MOST_TEXTS))]
+    found, said = with_promises(found, said, *rank(some_held, N_LISTED), Y[some_held])
+    return replace(found, points=n_points_of(Y)), said
+
+
+def with_promises(
+    answers: Answers, said: str, labels: Ids, scores: Floats, Y: Csr
+) -> tuple[Answers, str]:
+    """Return answers with what shortlists hold, learnt on rankings of texts, and the words."""
+    found = learn_promises(labels, scores, Y, answers.log_odds)
+    if not len(found):
+        return answers, said
+    return replace(answers, promises=found), f"{said}; shortlists hold {promise_of(found, 0.95)}"
 
 
 def held_out_calibration(share: float, blank: Classifier, points: Points, seed: int) -> Calibration:
@@ -259,6 +290,7 @@ def best_cut(labels: Ids, scores: NDArray[Any], Y: Csr) -> float:
 def pack_answers(found: Answers | None, said: str) -> dict[str, NDArray[Any]]:
     """Return answers and what was said of them as arrays."""
     values = {} if found is None else vars(found)
+    values = {name: one for name, one in values.items() if one is not None}
     told = np.frombuffer(said.encode(), dtype=np.uint8)
     return {"said": told, **{name: np.asarray(one) for name, one in values.items()}}
 
@@ -269,7 +301,8 @@ def unpack_answers(arrays: Mapping[str, NDArray[Any]]) -> tuple[Answers | None, 
     if len(arrays) == 1:
         return None, said
     numbers = {name: arrays[name].item() for name in ("cut", "least", "most")}
-    vectors: Any = {name: arrays[name] for name in ("weights", "points", "labels", "own")}
+    names = "weights", "points", "labels", "own", "promises"
+    vectors: Any = {name: arrays[name] for name in names if name in arrays}
     return Answers(**vectors, **numbers), said
 
 
