@@ -268,12 +268,14 @@ def test_names_in_the_model_are_shown_and_found():
     assert ask("POST", "/v1/labels", json={"words": "x" * 201}).status_code == 422
 
 
-def test_search_needs_names(model):
-    plain = [serving.ServedModel("topics", model)]
-    ask = client_of(serving.make_app(plain))
+def test_search_is_of_the_given_names_or_else_of_labels(model):
+    ask = client_of(serving.make_app([serving.ServedModel("r", LabelTree().fit(X, Y))]))
     assert ask("POST", "/v1/labels", json={"words": "sort"}).json() == {
-        "error": "the labels of model 'topics' have no names"
+        "error": "the labels of model 'r' have no names"
     }
+    plain = [serving.ServedModel("topics", model)]
+    (own,) = client_of(serving.make_app(plain))("POST", "/v1/labels", json={"words": "ex:sort"}).json()["labels"]
+    assert own["label"] == own["name"] == "ex:sort"
     names = Thesaurus.of([{"id": "ex:sort", "name": "Sorting"}, {"id": "old", "withdrawn": True}])
     given = Subjects("names", names, given=True)
     assert [given.name_of(label) for label in ("ex:sort", "old", "new")] == ["Sorting", None, None]

@@ -263,7 +263,8 @@ def test_status_models_and_document(client):
     }  # fmt: skip
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {
-        "/v1/models", "/v1/suggest", "/v1/explain", "/v1/labels", "/healthz", "/readyz", "/metrics",
+        "/v1/models", "/v1/suggest", "/v1/explain", "/v1/labels", "/v1/shortlist",
+        "/v1/corrections", "/v1/undo", "/v1/next", "/healthz", "/readyz", "/metrics",
         "/openapi.json", "/docs",
     }  # fmt: skip
     body = document["paths"]["/v1/suggest"]["post"]["requestBody"]["content"]["application/json"]

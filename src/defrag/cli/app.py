@@ -20,6 +20,7 @@ VERBS = {
     "explain": "Explain why a label has its score.",
     "labels": "List, search and add the labels of a model of texts.",
     "serve": "Serve models over HTTP.",
+    "annotate": "Label texts on a page, with a model that learns.",
     "evaluate": "Evaluate predictions against true labels.",
     "cluster": "Find groups of features and write them as a group file.",
     "agglomerate": "Replace the features of a data file by groups.",

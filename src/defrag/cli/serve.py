@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +17,10 @@ from defrag.cli._flags import argument, option
 HELP = (
     "Serve models over HTTP.\n\n"
     "The page at / suggests and explains labels of a text. POST /v1/suggest and /v1/explain take "
-    "and return JSON; /docs and /openapi.json describe them. /v1/projects is Annif's interface; "
-    "/healthz, /readyz and /metrics are for monitoring. Listens on this machine only; any other "
+    "and return JSON; /docs and /openapi.json describe them. /v1/projects is Annif's interface, "
+    "/mcp has tools for language models, /label-studio is a backend of Label Studio; "
+    "/healthz, /readyz and /metrics are for monitoring. With --corrections, people teach the first "
+    "model. Listens on this machine only; any other "
     "--host requires --token-file or --no-auth. A model is reloaded when its file changes, and all "
     "models on SIGHUP; replace files by renaming. SIGTERM stops the server after open requests "
     "have been answered. Requires the extra 'serve' of the package."
@@ -24,6 +28,7 @@ HELP = (
     "defrag serve model.safetensors",
     "defrag serve texts.safetensors rows.safetensors --port 9000 --workers 4",
     "defrag serve model.safetensors --vocabulary yso-fi.tsv --language fi",
+    "defrag serve model.safetensors --corrections said.jsonl --documents docs.jsonl",
     'curl --json \'{"text": "a text"}\' http://127.0.0.1:8765/v1/suggest',
 )
 
@@ -56,6 +61,22 @@ def serve(
     language: LanguageFlag = None,
     allow: AllowFlag = None,
     deny: DenyFlag = None,
+    corrections: Annotated[
+        str | None,
+        option(
+            "File to which corrections are appended as JSON lines; the first model learns from "
+            "them at once.",
+            "FILE",
+        ),
+    ] = None,
+    documents: Annotated[
+        str | None,
+        option("Texts to label, and to train on again if they have labels.", "FILE"),
+    ] = None,
+    retrain_after: Annotated[
+        int,
+        option("Corrections after which the first model is trained again; 0: never.", min=0),
+    ] = 50,
     workers: Annotated[
         int, option("Number of worker processes; they share the models.", min=1, max=256)
     ] = 1,
@@ -78,20 +99,17 @@ def serve(
     ] = 1000,
 ) -> None:
     """Serve models over HTTP."""
-    try:
+    with needing_serve():
         from defrag.serving.settings import (  # noqa: PLC0415 - an extra
             Limits,
             Settings,
             is_loopback,
         )  # fmt: skip
         from defrag.serving.supervisor import Supervisor  # noqa: PLC0415 - as above
-    except ModuleNotFoundError as error:
-        missing = str(error.name).partition(".")[0]
-        if missing not in {"httptools", "msgspec", "prometheus_client", "starlette", "uvicorn"}:
-            raise
-        raise ValueError(f"{missing} is not installed: pip install 'defrag[serve]'") from error
     if token_file is None and not no_auth and not is_loopback(host):
         raise ValueError(f"--host {host} is not this machine: give --token-file or --no-auth")
+    if documents is not None and corrections is None:
+        raise ValueError("--documents changes nothing without --corrections")
     token = None if token_file is None else _token(token_file)
     names = [Path(path).name.removesuffix(".safetensors") for path in models]
     for name in names:
@@ -119,6 +137,9 @@ def serve(
         language=language,
         allow=None if allow is None else tuple(allow),
         deny=tuple(deny or ()),
+        corrections=corrections,
+        documents=documents,
+        retrain_after=retrain_after,
     )
 
     def announce(number: int) -> None:
@@ -126,6 +147,18 @@ def serve(
         typer.echo(f"serving {', '.join(map(escaped, names))} at http://{shown}:{number}")
 
     Supervisor(settings, announce).run()
+
+
+@contextmanager
+def needing_serve() -> Iterator[None]:
+    """Name the extra of the package if one of its packages is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = str(error.name).partition(".")[0]
+        if missing not in {"httptools", "msgspec", "prometheus_client", "starlette", "uvicorn"}:
+            raise
+        raise ValueError(f"{missing} is not installed: pip install 'defrag[serve]'") from error
 
 
 def _token(path: str) -> str:

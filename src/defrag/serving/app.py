@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import hmac
 import os
 import re
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import datetime, timezone
 from functools import cached_property, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import UNSET, UnsetType
 from starlette.applications import Starlette
@@ -25,7 +26,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from defrag.explain import Explanation
-from defrag.serving import annif, requests
+from defrag.serving import annif, labelstudio, mcp, requests
 from defrag.serving.logs import Log
 from defrag.serving.metrics import OTHER, Metrics
 from defrag.serving.models import Batcher, ServedModel
@@ -38,6 +39,9 @@ from defrag.text import TextClassifier
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from defrag.serving.loop import Loop
+
+_T = TypeVar("_T")
 _CLOSE = (b"connection", b"close")
 _HOST = re.compile(r"(?:\[([^]]*)\]|([^:]*))(?::\d*)?")
 _LONG_BODY = 1 << 16
@@ -47,6 +51,9 @@ _PAGE = {
     "/": ("index.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
+    "/common.js": ("common.js", "text/javascript"),
+    "/annotate": ("annotate.html", "text/html"),
+    "/annotate.js": ("annotate.js", "text/javascript"),
 }
 _PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -65,6 +72,7 @@ def make_app(
     limits: Limits | None = None,
     token: str | None = None,
     subjects: Subjects | None = None,
+    loop: Loop | None = None,
 ) -> Starlette:
     """Return the application that serves some models.
 
@@ -79,8 +87,10 @@ def make_app(
     subjects : Subjects, optional
         Names of labels, instead of those in the models, and the subjects that Annif's routes may
         suggest.
+    loop : Loop, optional
+        Corrections of people, from which the first model learns.
     """
-    service = Service(models, limits=limits, token=token, subjects=subjects)
+    service = Service(models, limits=limits, token=token, subjects=subjects, loop=loop)
     service.metrics.count_in(1, os.getpid())
     return app_of(service)
 
@@ -103,7 +113,9 @@ class Service:
         language: str | None = None,
         metrics: Metrics | None = None,
         hosts: Collection[str] | None = None,
+        loop: Loop | None = None,
     ) -> None:
+        self.loop = loop
         self.models = {model.name: model for model in models}
         self.limits = limits or Limits()
         self.metrics = metrics or Metrics(list(self.models), ROUTES)
@@ -145,6 +157,10 @@ class Service:
         if self.token is None:
             return
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "basic":  # as Label Studio does it, with any name
+            with suppress(ValueError):
+                given = base64.b64decode(given).decode("latin-1").partition(":")[2]
+                scheme = "bearer"
         right = hmac.compare_digest(given.strip().encode("latin-1"), self.token.encode())
         if scheme.lower() != "bearer" or not right:
             raise RequestError(401, "give the token as 'Authorization: Bearer TOKEN'")
@@ -181,6 +197,8 @@ class Service:
         answers: bool = False,
     ) -> list[requests.Result]:
         """Return the labels of each input whose score is at least the threshold, at most k."""
+        if self.loop is not None:
+            self.loop.refresh()
         checked = model.check(inputs)
         if answers and not model.takes_texts:
             raise RequestError(422, f"model {model.name!r} takes rows: answers are those of texts")
@@ -192,11 +210,51 @@ class Service:
             )
             for row in found
         ]
+        self.name(model, (one for result in results for one in result.labels), language)
+        return results
+
+    def name(
+        self, model: ServedModel, labels: Iterable[requests.Scored], language: str | None
+    ) -> None:
+        """Set the names of labels that have names."""
         subjects = self.subjects[model.name]
         if subjects is not None:
-            for one in (one for result in results for one in result.labels):
+            for one in labels:
                 one.name = subjects.name_of(one.label, language) or UNSET
-        return results
+
+    async def aside(self, work: Callable[[], _T]) -> _T:
+        """Return what a function returns that takes long, while the loop answers others."""
+        return await asyncio.get_running_loop().run_in_executor(self._explainer, work)
+
+    def looped(self) -> Loop:
+        """Return the loop with people, or refuse."""
+        if self.loop is None:
+            raise RequestError(422, "this server takes no corrections: start it with --corrections")
+        return self.loop
+
+    async def shortlist(self, asked: requests.Shortlist) -> requests.Shortlisted:
+        """Return as few labels as hold a share of the reachable ones."""
+        model, language = self.model(asked.model), asked.language or None
+        classifier = model.classifier
+        if not isinstance(classifier, TextClassifier):
+            raise RequestError(422, f"model {model.name!r} takes rows: shortlists are of texts")
+        if asked.words and len(asked.text) > self.limits.max_explained_text:
+            raise RequestError(422, f"words: at most {self.limits.max_explained_text} characters")
+        try:
+            promise = classifier.promise(asked.recall)
+        except ValueError as error:
+            raise RequestError(422, str(error)) from error
+        found = await self.aside(
+            lambda: classifier._listed([asked.text], promise, asked.words, model.usable, language)[0]
+        )
+        listed = [requests.Listed(*one) for one in found]
+        return requests.Shortlisted(listed, promise._asdict())
+
+    async def correct(self, text: str, labels: list[str]) -> requests.Corrected:
+        """Keep the labels of a text."""
+        loop = self.looped()
+        await self.aside(partial(loop.correct, text, labels))
+        return requests.Corrected(text, labels, loop.n_done)
 
     async def explain(self, asked: requests.Explain) -> bytes:
         """Return explanations of a label, or of the k best labels, as JSON."""
@@ -208,7 +266,7 @@ class Service:
             found = model.explain(given, label, k)
             return self._as_json(found, asked.features, model, asked.language or None)
 
-        return await asyncio.get_running_loop().run_in_executor(self._explainer, explained)
+        return await self.aside(explained)
 
     def _as_json(
         self,
@@ -230,13 +288,15 @@ class Service:
         """Return labels by their names."""
         model, k = self.model(asked.model), min(asked.k, self.limits.max_k)
         subjects = self.subjects[model.name]
-        if subjects is None:
+        if isinstance(model.classifier, TextClassifier) and not (subjects and subjects.given):
+            find: Any = model.classifier.find_labels
+        elif subjects is not None:
+            find = subjects.thesaurus.search
+        else:
             raise RequestError(422, f"the labels of model {model.name!r} have no names")
-        given = subjects.given or not isinstance(model.classifier, TextClassifier)
-        find = subjects.thesaurus.search if given else model.classifier.find_labels
-        search = partial(find, asked.words, k, language=asked.language or subjects.language)
+        language = asked.language or (subjects.language if subjects else None)
         # A search for names that are spelt alike takes some hundredths of a second.
-        found = await asyncio.get_running_loop().run_in_executor(self._explainer, search)
+        found = await self.aside(partial(find, asked.words, k, language=language))
         return requests.Labels([requests.Named(*one) for one in found])
 
 
@@ -246,35 +306,50 @@ def _own_subjects(model: ServedModel, language: str | None) -> Subjects | None:
     return None if named is None else Subjects(model.name, named, language)
 
 
-async def _suggest(service: Service, request: Request) -> Response:
-    service.check_token(request)
-    body = await requests.read_json(request, service.limits)
-    async with service.place(body):
-        asked = requests.decode(body, requests.Suggest)
-        threshold, inputs = asked.threshold, asked.inputs(service.limits)
-        model, language = service.model(asked.model), asked.language or None
-        found = await service.suggest(
-            model, inputs, asked.k, threshold, language, answers=asked.answers
-        )
-        return json_response(found[0] if asked.single else requests.Results(found))
+def _answer(service: Service, one: Operation) -> Any:
+    """Return the handler of a route, which reads the body if the operation has one."""
+
+    async def answer(request: Request) -> Response:
+        if one.guarded:
+            service.check_token(request)
+        if one.body is None:
+            return await one.handler(service, request)
+        body = await requests.read_json(request, service.limits)
+        async with service.place(body):
+            return json_response(await one.handler(service, requests.decode(body, one.body)))
+
+    return answer
 
 
-async def _explain(service: Service, request: Request) -> Response:
-    service.check_token(request)
-    body = await requests.read_json(request, service.limits)
-    async with service.place(body):
-        return json_response(await service.explain(requests.decode(body, requests.Explain)))
+async def _suggest(service: Service, asked: requests.Suggest) -> Any:
+    threshold, inputs = asked.threshold, asked.inputs(service.limits)
+    model, language = service.model(asked.model), asked.language or None
+    found = await service.suggest(
+        model, inputs, asked.k, threshold, language, answers=asked.answers
+    )
+    return found[0] if asked.single else requests.Results(found)
 
 
-async def _labels(service: Service, request: Request) -> Response:
-    service.check_token(request)
-    body = await requests.read_json(request, service.limits)
-    async with service.place(body):
-        return json_response(await service.find_labels(requests.decode(body, requests.Search)))
+async def _correct(service: Service, asked: requests.Correct) -> Any:
+    return await service.correct(asked.text, asked.labels)
 
 
-async def _models(service: Service, request: Request) -> Response:
-    service.check_token(request)
+async def _undo(service: Service, asked: requests.Undo) -> Any:
+    loop = service.looped()
+    found = await service.aside(partial(loop.undo, asked.text or None))
+    return requests.Corrected(found.text, found.labels, loop.n_done)
+
+
+async def _next(service: Service, asked: requests.Next) -> Any:
+    loop, most = service.looped(), service.limits.max_batch
+    loop.refresh()
+    found = await service.aside(partial(loop.offer, min(asked.k, most), {*asked.skipped}))
+    for one in found:
+        service.name(loop.model, one.labels, asked.language or None)
+    return requests.Offers(found, loop.n_done, loop.n_left)
+
+
+async def _models(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
     return json_response(requests.Models([model.describe() for model in service.models.values()]))
 
 
@@ -291,8 +366,7 @@ async def _ready(service: Service, request: Request) -> Response:  # noqa: ARG00
     )
 
 
-async def _metrics(service: Service, request: Request) -> Response:
-    service.check_token(request)
+async def _metrics(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
     return Response(service.metrics.text(), headers=requests.HEADERS, media_type=_PROMETHEUS)
 
 
@@ -309,10 +383,18 @@ OPERATIONS = (
     # First what is requested most.
     Operation("/v1/suggest", _suggest, "The best labels of texts or rows.",
               (requests.Result, requests.Results), requests.Suggest, guarded=True),
-    Operation("/v1/explain", _explain, "Explanations of scores.",
+    Operation("/v1/explain", Service.explain, "Explanations of scores.",
               (requests.Explanations,), requests.Explain, guarded=True),
-    Operation("/v1/labels", _labels, "Labels by their names.",
+    Operation("/v1/labels", Service.find_labels, "Labels by their names.",
               (requests.Labels,), requests.Search, guarded=True),
+    Operation("/v1/shortlist", Service.shortlist, "The fewest labels that hold a share of the right ones.",
+              (requests.Shortlisted,), requests.Shortlist, guarded=True),
+    Operation("/v1/corrections", _correct, "Keep the labels of a text.",
+              (requests.Corrected,), requests.Correct, guarded=True),
+    Operation("/v1/undo", _undo, "Undo a correction.",
+              (requests.Corrected,), requests.Undo, guarded=True),
+    Operation("/v1/next", _next, "The texts to label next.",
+              (requests.Offers,), requests.Next, guarded=True),
     Operation("/v1/models", _models, "The served models.", (requests.Models,), guarded=True),
     Operation("/healthz", _health, "Whether the process is alive.", (requests.Health,)),
     Operation("/readyz", _ready, "Whether models are loaded.", (requests.Ready,)),
@@ -322,7 +404,7 @@ OPERATIONS = (
     Operation("/docs", _docs, "This document as a page.", (), media_type="text/html"),
 )  # fmt: skip
 
-ROUTES = (*(one.path for one in OPERATIONS), *_PAGE, *annif.ROUTES)
+ROUTES = (*(one.path for one in OPERATIONS), *_PAGE, *annif.ROUTES, *labelstudio.ROUTES, mcp.ROUTE)
 """Paths whose answers are counted separately."""
 
 
@@ -330,11 +412,13 @@ def app_of(service: Service) -> Starlette:
     """Return the application whose routes share a service."""
     routes = [
         *(
-            Route(one.path, partial(one.handler, service), methods=[one.method])
+            Route(one.path, _answer(service, one), methods=[one.method])
             for one in OPERATIONS
         ),
         *(_page_route(path, name, media_type) for path, (name, media_type) in _PAGE.items()),
         *annif.routes(service),
+        *labelstudio.routes(service),
+        mcp.route(service),
     ]
     paths = {route.endpoint: route.path for route in routes}
     return Starlette(

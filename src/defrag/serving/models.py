@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from defrag.classifiers._base import Classifier
     from defrag.explain import Explanation
+    from defrag.serving.overlay import Overlay
     from defrag.typing import Csr, Ids
 
 _SAMPLE = 20
@@ -48,6 +49,8 @@ class ServedModel:
     ----------
     n_labels : int
         Number of labels.
+    usable : ndarray of bool, or None
+        Which labels may be suggested, None for all.
     """
 
     def __init__(
@@ -61,13 +64,14 @@ class ServedModel:
     ) -> None:
         self.name = name
         self.modified = modified
+        self.overlay: Overlay | None = None  # set by the loop with a person
         self.classifier = classifier
         self.takes_texts = isinstance(classifier, TextClassifier)
         vocabulary = None if isinstance(classifier, TextClassifier) else classifier.vocabulary_
         self.n_labels = len(classifier.classes_)
-        self._usable: NDArray[np.bool_] | None = None
+        self.usable: NDArray[np.bool_] | None = None
         if isinstance(classifier, TextClassifier):
-            self._usable = classifier._usable(allow, deny)
+            self.usable = classifier._usable(allow, deny)
         elif allow is not None or deny:
             raise ValueError(
                 f"model {name!r} takes rows: only labels of texts are allowed or denied"
@@ -124,8 +128,12 @@ class ServedModel:
         if not checked:
             return []
         k = min(k, self.n_labels)
+        if self.overlay:
+            ranked = self.overlay.rank(checked, k, self.usable)
+            ranked = self.overlay.answers(ranked) if answers else ranked
+            return [list(one.items()) for one in ranked]
         if isinstance(self.classifier, TextClassifier):
-            given: Any = {"k": k, "usable": self._usable, "answers": answers}
+            given: Any = {"k": k, "usable": self.usable, "answers": answers}
             ids, scores = self.classifier._predict_ids(checked, **given)
         else:
             X = self._matrix(checked)
@@ -140,7 +148,11 @@ class ServedModel:
             point: Any = self._texts([given])[0]
         else:
             point = self._matrix([self._row(given)])
-        if label is None and self._usable is not None:
+        if self.overlay:
+            ranked = self.overlay.rank([point], max(k, 1), self.usable)[0]
+            asked = [label] if label is not None else list(ranked)[:k]
+            return Explanations([self.overlay.explain(point, one) for one in asked])
+        if label is None and self.usable is not None:
             found = [label for label, _ in self.predict([point], k)[0]]
             return Explanations([self.classifier.explain(point, one) for one in found])
         if label is None:

@@ -17,10 +17,7 @@ from defrag.serving.requests import Explain, Problem, Suggest
 from defrag.serving.settings import Limits
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    Handler = Callable[[Any, Request], Awaitable[Response]]
+    Handler = Callable[[Any, Any], Awaitable[Any]]
 
 _REFUSALS = {
     400: "The request is not HTTP with one Host header.",
@@ -55,7 +52,8 @@ PAGE_POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none';
 class Operation:
     """A route, and what it takes and returns.
 
-    The handler takes the service of the application and a request. Bodies and answers have
+    The handler takes the service of the application and the body, and returns what is encoded as
+    JSON; without a body, it takes the request and returns the response. Bodies and answers have
     classes, answers that are other text than JSON have none; a guarded route needs the token.
     """
 

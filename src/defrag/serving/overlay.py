@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from defrag.typing import Csr
+from defrag.explain.explanation import Explanation, without_features
+from defrag.serving.requests import RequestError
+from defrag.typing import Csr, Floats, Ids
 
 if TYPE_CHECKING:
     from defrag.text import TextClassifier
@@ -39,6 +41,7 @@ class Overlay:
 
     def __init__(self, model: TextClassifier) -> None:
         self.model = model
+        self._places = {label: i for i, label in enumerate(model.classes_.tolist())}
         self._learnt: dict[str, tuple[Csr, Ranking]] = {}
         self._joined: tuple[Csr, Csr, list[Any]] | None = None
 
@@ -46,28 +49,27 @@ class Overlay:
         return len(self._learnt)
 
     def learn(self, corrections: Mapping[str, Sequence[str] | None]) -> None:
-        """Take up the labels that texts have now; None for those that have no correction."""
-        self._joined = None
-        for text in corrections:
-            self._learnt.pop(text, None)
+        """Take up the labels that texts have now; None for those that have no correction.
+
+        A thread that ranks meanwhile sees either all of it or nothing.
+        """
+        learnt = {text: one for text, one in self._learnt.items() if text not in corrections}
         texts = [text for text, labels in corrections.items() if labels is not None][-MOST:]
         rows = self.model._rows(texts)
         for place, (text, found) in enumerate(zip(texts, self._ranked(texts, _RANKED), strict=True)):
             errors = {label: -score for label, score in found.items()}
             for label in corrections[text] or ():
                 errors[label] = 1.0 + errors.get(label, 0.0)
-            self._learnt[text] = rows[[place]], errors
-        for text in list(self._learnt)[: len(self._learnt) - MOST]:
-            del self._learnt[text]
+            learnt[text] = rows[[place]], errors
+        self._learnt = dict(list(learnt.items())[-MOST:])
+        self._joined = _joined(*zip(*self._learnt.values(), strict=True)) if self._learnt else None
 
     def rank(self, texts: list[str], k: int, usable: Any = None) -> list[Ranking]:
         """Return the best k labels of texts and their scores; also labels new to the model."""
         found = self._ranked(texts, max(k, _RANKED), usable)
         for ranking, changes in zip(found, self.changes(texts), strict=True):
-            if changes:
-                for label, change in changes.items():
-                    score = min(1.0, ranking.get(label, 0.0) + change)
-                    ranking[label] = score
+            for label, change in changes.items():
+                ranking[label] = min(1.0, ranking.get(label, 0.0) + change)
         return [
             dict(sorted(((a, b) for a, b in one.items() if b > 0), key=lambda pair: -pair[1])[:k])
             for one in found
@@ -75,9 +77,9 @@ class Overlay:
 
     def changes(self, texts: list[str]) -> list[Ranking]:
         """Return how much corrections add to the score of each label."""
-        if not self._learnt:
+        if self._joined is None:
             return [{} for _ in texts]
-        rows, errors, labels = self._matrices()
+        rows, errors, labels = self._joined
         near = sparse.csr_array(self.model._rows(texts) @ rows.T)
         near.data[near.data < _LEAST_COSINE] = 0.0
         near.eliminate_zeros()
@@ -93,6 +95,50 @@ class Overlay:
             for a, b in zip(bounds, bounds[1:], strict=False)
         ]  # fmt: skip
 
+    def explain(self, text: str, label: Any) -> Explanation:
+        """Explain a score: what the words add, and what corrections of texts like it do."""
+        change = self.changes([text])[0].get(label, 0.0)
+        if label in self._places:
+            found: Explanation = self.model.explain(text, label)
+        elif change:
+            found = without_features(len(self._places), label)
+        else:
+            raise RequestError(404, f"neither the model nor a correction has the label {label!r}")
+        if not change:
+            return found
+        term = "corrections of texts like this", min(change, 1.0 - found.score)
+        return found.with_terms([term], len(self.model.vectorizer_.idf_) + self.model.n_extra_)
+
+    def probabilities(self, rankings: list[Ranking]) -> list[list[float]]:
+        """Return how likely ranked labels are: what ``fit`` has learnt, or else their scores."""
+        answers = self.model.answers_
+        if answers is None:
+            return [list(one.values()) for one in rankings]
+        odds = answers.log_odds(*self._arrays(rankings))
+        likely = 1.0 / (1.0 + np.exp(-np.clip(odds, -500, 500)))
+        return [row[: len(one)].tolist() for row, one in zip(likely, rankings, strict=True)]
+
+    def answers(self, rankings: list[Ranking]) -> list[Ranking]:
+        """Return the ranked labels that are answers."""
+        labels, scores = self._arrays(rankings)
+        found = self.model.answers_
+        kept = scores > 0.5 if found is None else found.chosen(labels, scores)
+        return [
+            {label: score for (label, score), good in zip(one.items(), row, strict=False) if good}
+            for one, row in zip(rankings, kept.tolist(), strict=True)
+        ]
+
+    def _arrays(self, rankings: list[Ranking]) -> tuple[Ids, Floats]:
+        """Return rankings as places in ``classes_``; a label new to the model is after the last."""
+        n_labels = len(self._places)
+        width = max(1, *map(len, rankings)) if rankings else 1
+        labels = np.full((len(rankings), width), -1, dtype=np.int32)
+        scores = np.zeros((len(rankings), width), dtype=np.float32)
+        for row, one in enumerate(rankings):
+            labels[row, : len(one)] = [self._places.get(label, n_labels) for label in one]
+            scores[row, : len(one)] = list(one.values())
+        return labels, scores
+
     def _ranked(self, texts: list[str], k: int, usable: Any = None) -> list[Ranking]:
         model = self.model
         ids, scores = model._predict_ids(texts, k=min(k, len(model.classes_)), usable=usable)
@@ -102,19 +148,18 @@ class Overlay:
                            strict=True)
         ]  # fmt: skip
 
-    def _matrices(self) -> tuple[Csr, Csr, list[Any]]:
-        """Return the rows of corrected texts, their errors, and the labels of the columns."""
-        if self._joined is None:
-            columns: dict[Any, int] = {}
-            for _, errors in self._learnt.values():
-                for label in errors:
-                    columns.setdefault(label, len(columns))
-            counts = [len(errors) for _, errors in self._learnt.values()]
-            joined = [pair for _, errors in self._learnt.values() for pair in errors.items()]
-            ids = np.array([columns[label] for label, _ in joined], dtype=np.int32)
-            data = np.array([error for _, error in joined])
-            shape = len(counts), len(columns)
-            matrix = sparse.csr_array((data, ids, np.cumsum([0, *counts])), shape=shape)
-            rows = sparse.csr_array(sparse.vstack([row for row, _ in self._learnt.values()]))
-            self._joined = rows, matrix, list(columns)
-        return self._joined
+
+def _joined(rows: Sequence[Csr], errors: Sequence[Ranking]) -> tuple[Csr, Csr, list[Any]]:
+    """Return the rows of corrected texts, their errors, and the labels of the columns."""
+    columns: dict[Any, int] = {}
+    for one in errors:
+        for label in one:
+            columns.setdefault(label, len(columns))
+    ids = np.array([columns[label] for one in errors for label in one], dtype=np.int32)
+    data = np.array([error for one in errors for error in one.values()])
+    ends = np.cumsum([0, *map(len, errors)])
+    matrix = sparse.csr_array((data, ids, ends), shape=(len(errors), len(columns)))
+    parts = [np.concatenate([getattr(row, name) for row in rows]) for name in ("data", "indices")]
+    starts = np.cumsum([0, *(row.nnz for row in rows)])
+    whole = sparse.csr_array((*parts, starts), shape=(len(rows), rows[0].shape[1]))
+    return whole, matrix, list(columns)

@@ -163,6 +163,80 @@ class Results(Struct):
     results: list[Result]
 
 
+class Shortlist(Struct, forbid_unknown_fields=True):
+    """A request for as few labels of a text as hold a share of the reachable ones."""
+
+    text: str
+    recall: Annotated[float, Meta(gt=0, le=0.99)] = 0.95
+    words: Annotated[int, Meta(ge=0, le=20, description="Words that speak for each label.")] = 0
+    model: _Model | UnsetType = UNSET
+    language: _Language | UnsetType = UNSET
+
+
+class Listed(Struct, omit_defaults=True):
+    """A label of a shortlist."""
+
+    label: str | int
+    score: float
+    name: str | None = None
+    description: str | None = None
+    words: tuple[str, ...] = ()
+
+
+class Shortlisted(Struct):
+    """A shortlist, and what it holds of the labels of texts."""
+
+    labels: list[Listed]
+    promise: dict[str, float]
+
+
+class Correct(Struct, forbid_unknown_fields=True):
+    """All labels of a text, as a person sees them."""
+
+    text: str
+    labels: list[Annotated[str, Meta(min_length=1)]]
+
+
+class Undo(Struct, forbid_unknown_fields=True):
+    """A request to undo the last correction of a text, or of all texts."""
+
+    text: str | UnsetType = UNSET
+
+
+class Corrected(Struct):
+    """The labels that a text has now, null for none that are known, and the number of texts done."""
+
+    text: str
+    labels: list[str] | None
+    done: int
+
+
+class Next(Struct, forbid_unknown_fields=True):
+    """A request for the texts to label next."""
+
+    k: _Count = 1
+    skipped: list[str] = []
+    language: _Language | UnsetType = UNSET
+
+
+class Offered(Struct):
+    """A text to be labelled, its labels, those that are proposed, and why it is worth a look."""
+
+    text: str
+    labels: list[Scored]
+    gain: float
+    reason: str
+    proposed: list[str] = []
+
+
+class Offers(Struct):
+    """Texts to be labelled, best first, and how many are done and left."""
+
+    documents: list[Offered]
+    done: int
+    left: int
+
+
 class Explanations(Struct):
     """Explanations of labels, best first."""
 

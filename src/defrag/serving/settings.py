@@ -74,6 +74,11 @@ class Settings:
     # Labels that models of texts may suggest, and that they may not, as in ``predict_topk``.
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
+    # File to which corrections for the first model are appended; texts to label, and those with
+    # labels to train on again when there are ``retrain_after`` more corrections; 0: never.
+    corrections: str | None = None
+    documents: str | None = None
+    retrain_after: int = 0
 
     def read_subjects(self) -> Subjects | None:
         """Read the thesaurus, if there is one."""

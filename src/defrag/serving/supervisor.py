@@ -30,7 +30,9 @@ import msgspec
 from defrag.classifiers._base import Classifier
 from defrag.persistence import load
 from defrag.serving.app import ROUTES, Service, app_of
+from defrag.serving.corrections import Corrections, count_lines
 from defrag.serving.logs import Log
+from defrag.serving.loop import Loop, read_documents, train_file_again
 from defrag.serving.metrics import Metrics
 from defrag.serving.models import ServedModel
 from defrag.serving.requests import json_bytes
@@ -81,6 +83,9 @@ class Supervisor:
         self._loading: _Child | None = None
         self._retired: list[_Child] = []
         self.takes: dict[str, str] = {}  # what each model takes, from the first load on
+        self._trainer: int | None = None
+        # Corrections that are in the model, or will be; a file that is newer than them has them.
+        self._n_trained = _n_known(settings)
         self._wanted = False
         self._not_before = 0.0
         self._loaded_files = self._last_files = self._look()
@@ -117,6 +122,7 @@ class Supervisor:
                 self._wanted = self._files_changed() or self._wanted
             self._read_report()
             self._reap()
+            self._train()
             if self._wanted and self._loading is None and self._free and now >= self._not_before:
                 self._load()
 
@@ -191,7 +197,28 @@ class Supervisor:
             self._free.append(current.place)
             self._wanted = True
 
+    def _train(self) -> None:
+        """Train the first model again when there are enough corrections that it does not know."""
+        settings = self.settings
+        if self._trainer is not None:
+            ended, status = os.waitpid(self._trainer, os.WNOHANG)
+            if ended:
+                self._trainer = None
+                self._wanted = not status
+                self.log.event("model trained again", failed=bool(status))
+            return
+        if settings.corrections is None or settings.documents is None or not settings.retrain_after:
+            return
+        n_known = count_lines(settings.corrections)
+        if n_known - self._n_trained >= settings.retrain_after:
+            self._n_trained = n_known
+            files = next(iter(settings.models.values())), settings.documents, settings.corrections
+            self._trainer = _fork(lambda: _train_kindly(*files), self.log)
+
     def _end(self) -> None:
+        if self._trainer is not None:  # its file appears whole or not at all
+            os.kill(self._trainer, signal.SIGKILL)
+            os.waitpid(self._trainer, 0)
         children = [child for child in (self._current, self._loading, *self._retired) if child]
         _send(signal.SIGTERM, (child.process for child in children))
         deadline = time.monotonic() + _SECONDS_TO_END
@@ -258,6 +285,7 @@ class _Generation:
             language=settings.language,
             metrics=self._metrics,
             hosts=settings.names(),
+            loop=_loop_of(settings, models[0]),
         )
         self._config = worker_config(app_of(self._service), self._service)
         rehearse(self._config, self._service)
@@ -316,6 +344,23 @@ class _Generation:
             self._reap()
             if self._workers and _next_signal(_POLL * 5) == signal.SIGTERM:
                 _send(signal.SIGTERM, self._workers)
+
+
+def _loop_of(settings: Settings, model: ServedModel) -> Loop | None:
+    if settings.corrections is None:
+        return None
+    texts = [] if settings.documents is None else read_documents(settings.documents)[0]
+    return Loop(model, Corrections(settings.corrections), texts)
+
+
+def _n_known(settings: Settings) -> int:
+    model, said = (_state(path) for path in (next(iter(settings.models.values())), settings.corrections or ""))
+    return count_lines(settings.corrections or "") if model and said and model[2] >= said[2] else 0
+
+
+def _train_kindly(path: str, documents: str, corrections: str) -> None:
+    os.nice(10)
+    train_file_again(path, documents, corrections)
 
 
 def load_model(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -197,11 +198,14 @@ class LabelTable:
             self._texts = LabelTexts(self.classes, self.thesaurus, language)
         return [self._texts.names, self._texts.descriptions]
 
+    @cached_property
+    def _searched(self) -> Thesaurus:
+        """The names to search: without a thesaurus, the labels."""
+        return self.thesaurus or Thesaurus.of_names(map(str, self.classes))
+
     def find(self, words: str, n: int, language: str | None = None) -> list[Match]:
         """Return labels by the words of their names; see ``TextClassifier.find_labels``."""
-        named = self.thesaurus
-        if named is None:
-            named = Thesaurus.of_names(map(str, self.classes))
+        named = self._searched
         found = named.search(words, n, language=language)
         if words in self.classes:
             same = Match(words, named.name(words, language), words, exact=True)

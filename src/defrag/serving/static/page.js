@@ -1,42 +1,13 @@
-// The page of `defrag serve`. Input and output are set as text, never as HTML. The server splits
-// the explained text into pieces, because Python and JavaScript count characters differently.
-const find = (id) => document.getElementById(id);
+// The page of `defrag serve`.
+import { ask, bar, count, enter, find, make, marked, shown, signed } from "./common.js";
 
-function make(tag, properties = {}, ...children) {
-  const node = Object.assign(document.createElement(tag), properties);
-  node.append(...children);
-  return node;
-}
-
-const count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
-const shown = (score) => score.toFixed(3).replace("-", "−");
-const signed = (score) => (score < 0 ? "" : "+") + shown(score);
-
-const state = { token: "", models: [], kind: "texts", given: null, found: [], why: null };
+const state = { models: [], kind: "texts", given: null, found: [], why: null };
 let latest = null; // the current request; earlier ones are aborted
-
-async function ask(path, body, signal) {
-  const headers = { "content-type": "application/json" };
-  if (state.token) headers.authorization = `Bearer ${state.token}`;
-  const options = body ? { method: "POST", headers, body: JSON.stringify(body), signal } : { headers };
-  const response = await fetch(path, options);
-  if (response.ok) return response.json();
-  const answer = await response.json().catch(() => ({}));
-  throw Object.assign(new Error(answer.error || `status ${response.status}`), { status: response.status });
-}
 
 // Models
 
 async function open() {
-  try {
-    state.models = (await ask("v1/models")).models;
-  } catch (error) {
-    if (error.status !== 401) return fail(error);
-    if (state.token) find("served").textContent = "The token is wrong.";
-    find("access").hidden = false;
-    return find("token").focus();
-  }
-  find("access").hidden = true;
+  state.models = (await ask("v1/models")).models;
   find("ask").hidden = find("results").hidden = false;
   find("served").textContent = state.models.map((one) => `${one.name}, ${count(one.labels, "label")}`).join(" · ");
   const kinds = [...new Set(state.models.map((one) => one.takes))];
@@ -150,14 +121,6 @@ function list({ model, labels, error }, compared, owners) {
   return section;
 }
 
-function bar(part, className = "bar") {
-  const filled = make("span");
-  filled.style.width = `${100 * Math.min(1, Math.max(0, part))}%`;
-  const node = make("span", { className }, filled);
-  node.setAttribute("aria-hidden", "true");
-  return node;
-}
-
 // Why
 
 async function explain(model, label, called, opener) {
@@ -189,13 +152,7 @@ function answer(found, model) {
   find("answer").textContent = `${kind} ${shown(found.score)} in ${model}; without any known ${word} it would be ${shown(found.base)}.`;
   find("feature").textContent = found.segments ? "Words" : "Feature";
   find("notes").textContent = [`Found ${found.how}.`, ...found.notes].join(" ");
-  const heaviest = Math.max(...(found.segments || []).map((piece) => Math.abs(piece.weight)), 1e-12);
-  find("highlighted").replaceChildren(...(found.segments || []).map(({ text, weight }) => {
-    if (Math.abs(weight) < heaviest / 50) return text;
-    const mark = make("mark", { className: weight < 0 ? "minus" : "plus" }, text);
-    mark.style.setProperty("--strength", `${Math.round(8 + (32 * Math.abs(weight)) / heaviest)}%`);
-    return mark;
-  }));
+  find("highlighted").replaceChildren(...marked(found.segments || []));
   const largest = Math.max(...found.features.map((one) => Math.abs(one.contribution)), 1e-12);
   const rows = found.features.map((one) => row(one.name, one.contribution, one.without, largest));
   if (Math.abs(found.rest) > 5e-4) rows.push(row(`other ${word}s`, found.rest, null, largest, "sum"));
@@ -254,11 +211,6 @@ function soon() {
   clearTimeout(pause);
   pause = setTimeout(update, 300);
 }
-find("access").addEventListener("submit", (event) => {
-  event.preventDefault();
-  state.token = find("token").value;
-  open();
-});
 find("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   clearTimeout(pause);
@@ -280,8 +232,4 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && state.why) close();
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) find("ask").requestSubmit();
 });
-function fail(error) {
-  find("served").textContent = `The server does not answer: ${error.message}`;
-  find("served").classList.add("error");
-}
-open();
+enter(open);
