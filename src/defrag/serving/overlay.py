@@ -2,9 +2,9 @@
 
 A corrected text moves the scores of texts that are like it. What moves them is the error of the
 model on the corrected text: what a person said, 1 or 0, less the score. Errors of several corrected
-texts are averaged with weights that grow with the cosine of two rows, so that a text that has been
-corrected itself has the labels it was given, one with a common word hardly changes, and nothing is
-left to change once the model has learnt the corrections.
+texts are averaged with weights that grow with the cosine of two rows, so that one with a common word
+hardly changes, and nothing is left to change once the model has learnt the corrections. A text that
+has been corrected itself has the labels it was given.
 """
 
 from __future__ import annotations
@@ -89,11 +89,15 @@ class Overlay:
         moved = sparse.csr_array(near @ errors)
         moved.data *= np.repeat(scale, np.diff(moved.indptr))
         bounds = moved.indptr.tolist()
-        return [
+        moved_by = [
             dict(zip(map(labels.__getitem__, moved.indices[a:b].tolist()), moved.data[a:b].tolist(),
                      strict=True))
             for a, b in zip(bounds, bounds[1:], strict=False)
         ]  # fmt: skip
+        own = self._learnt
+        return [
+            own[text][1] if text in own else one for text, one in zip(texts, moved_by, strict=True)
+        ]
 
     def explain(self, text: str, label: Any) -> Explanation:
         """Explain a score: what the words add, and what corrections of texts like it do."""

@@ -118,7 +118,8 @@ async function search() {
   }
   if (request !== latest) return;
   const found = labels.map(({ label, name }) => [label, name, name]);
-  if (!labels.some(({ label, name }) => [label, name].includes(words))) found.push([words, words, `${words} (a new label)`]);
+  const same = (one) => one.toLowerCase() === words.toLowerCase();
+  if (!labels.some(({ label, name }) => same(label) || same(name))) found.push([words, words, `${words} (a new label)`]);
   find("found").replaceChildren(...found.map(([label, name, title]) => {
     const button = make("button", { type: "button" }, make("span", { className: "name" }, title));
     button.addEventListener("click", () => add(label, name));
