@@ -13,7 +13,9 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 # A package without which an example does nothing.
 NEEDS = {
+    "dspy_module": "dspy",
     "fastapi_app": "fastapi",
+    "langchain_retriever": "langchain-core",
     "mlflow_model": "mlflow",
     "pandas_parquet": "pyarrow",
     "spacy_component": "spacy",
@@ -21,9 +23,11 @@ NEEDS = {
 }
 PRINTS = {
     "compare_methods": r"n_trees=3\)\): \d\.\d\d \+- 0\.\d\d%",
+    "dspy_module": r"\d+ candidates, chosen \['python3'\], F1 1\.00",
     "explain_label": r"words of libgtk-3-0t64: gtk",
     "fastapi_app": r"python3: python.*\n.*\n.*\n.*status 422",
     "label_names": r"all labels: .*Python-kieli(?s:.*)windoes: lib(?s:.*)later: .*Python 4",
+    "langchain_retriever": r"'label': 'python3'(?s:.*)chosen: \['python3', 'libc6'\]",
     "mlflow_model": r"'libgtk-3-0t64': 0\.\d+(?s:.*)pickles: \[\]",
     "own_estimator": r"SumOfPoints\(\): P@1 [4-9]\d",
     "own_method": r"Neighbour\(\) (?s:.*)frequency (?s:.*)textbf\{",
@@ -32,7 +36,7 @@ PRINTS = {
     "rare_labels": r"loss of P@1 up to 3: P@1 \d\d\.\d, PSP@3 19",
     "retag_archive": r"5,000 texts, \d,\d+ labels",
     "retrain": r"new trees: 2[5-9]%.*\n.*shape=\): (1\d|2[0-3])%",
-    "shortlist_for_llm": r"the best 20 hold 5\d%",
+    "shortlist_for_llm": r"promised: 90% \((?s:.*)other texts: (89|9\d)\.\d%",
     "sklearn_pipeline": r"all words: (?s:.*)Focus: (?s:.*)Hybrid: ",
     "spacy_component": r"viewer \{(?s:.*)libgtk-3-0t64': 0\.(?s:.*)same before it was saved: True",
     "suggest_subjects": r"0\.\d+  libgtk-3-0t64",
@@ -58,7 +62,7 @@ def test_every_example_is_tested_and_described():
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")
 @pytest.mark.filterwarnings("ignore:.*Any type hint is inferred as AnyType")  # of MLflow itself
 def test_example_runs(name, capsys, monkeypatch):
-    if name in NEEDS and find_spec(NEEDS[name]) is None:
+    if name in NEEDS and find_spec(NEEDS[name].replace("-", "_")) is None:
         pytest.skip(f"{NEEDS[name]} is not installed")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setattr(sys, "argv", [f"{name}.py"])
@@ -75,13 +79,14 @@ def test_example_runs(name, capsys, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDS)
 def test_example_names_the_package_that_is_missing(name):
+    package = NEEDS[name].replace("-", "_")
     # An entry of None stands for a package that is not installed.
     absent = (
         "import runpy, sys\n"
         "from importlib import util\n"
         "find = util.find_spec\n"
-        f"util.find_spec = lambda name: None if name == {NEEDS[name]!r} else find(name)\n"
-        f"sys.modules[{NEEDS[name]!r}] = None\n"
+        f"util.find_spec = lambda name: None if name == {package!r} else find(name)\n"
+        f"sys.modules[{package!r}] = None\n"
         f"runpy.run_path({str(EXAMPLES / f'{name}.py')!r}, run_name='__main__')\n"
     )
     result = subprocess.run(

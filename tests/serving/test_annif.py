@@ -274,7 +274,9 @@ def test_search_is_of_the_given_names_or_else_of_labels(model):
         "error": "the labels of model 'r' have no names"
     }
     plain = [serving.ServedModel("topics", model)]
-    (own,) = client_of(serving.make_app(plain))("POST", "/v1/labels", json={"words": "ex:sort"}).json()["labels"]
+    (own,) = client_of(serving.make_app(plain))(
+        "POST", "/v1/labels", json={"words": "ex:sort"}
+    ).json()["labels"]
     assert own["label"] == own["name"] == "ex:sort"
     names = Thesaurus.of([{"id": "ex:sort", "name": "Sorting"}, {"id": "old", "withdrawn": True}])
     given = Subjects("names", names, given=True)

@@ -141,11 +141,15 @@ def run(folder, *arguments):
 def test_the_command_trains_a_model_and_serves_the_page(tmp_path):
     httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
     texts, labels = corpus(60)
-    lines = [{"text": a, "labels": b} for a, b in zip(texts, [*labels[:40], *[None] * 20], strict=True)]
+    lines = [
+        {"text": a, "labels": b} for a, b in zip(texts, [*labels[:40], *[None] * 20], strict=True)
+    ]
     (tmp_path / "docs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in lines))
     process = run(tmp_path, "docs.jsonl", "--port", "0", "--no-browser")
     try:
-        address = re.search(r"serving docs.jsonl at (http://\S+)/annotate", process.stdout.readline())[1]
+        address = re.search(
+            r"serving docs.jsonl at (http://\S+)/annotate", process.stdout.readline()
+        )[1]
         assert "annotate.js" in httpx.get(f"{address}/annotate").text
         offered = httpx.post(f"{address}/v1/next", json={}).json()
         assert offered["left"] == 20
@@ -154,7 +158,9 @@ def test_the_command_trains_a_model_and_serves_the_page(tmp_path):
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
-    assert set(load(tmp_path / "docs.safetensors").classes_) == {x for row in labels[:40] for x in row}
+    assert set(load(tmp_path / "docs.safetensors").classes_) == {
+        x for row in labels[:40] for x in row
+    }
     kept = json.loads((tmp_path / "docs.corrections.jsonl").read_text())
     assert (kept["text"], kept["labels"]) == (said["text"], ["new"])
 

@@ -1,8 +1,7 @@
-"""The loop with a person: nothing said is lost, it counts at once, and the best texts come first."""
+"""The loop with a person: nothing said is lost, it counts at once, the best texts come first."""
 
 import json
 import os
-import random
 import signal
 from pathlib import Path
 
@@ -71,7 +70,7 @@ def test_corrections_are_a_corpus_whose_last_line_of_a_text_counts(path):
     assert said.undo("unheard-of") is None
     assert other.refresh() == {"a b": None, "c": None}
     assert count_lines(path) == 6
-    with open(path, "ab") as file:
+    with Path(path).open("ab") as file:
         file.write(b'{"text": 1}\n')
     with pytest.raises(FormatError, match=r"said.jsonl:7: must be a correction: Expected `str`"):
         Corrections(path).refresh()
@@ -87,7 +86,7 @@ def test_lines_are_on_the_disk_before_the_answer(path, monkeypatch):
 def test_torn_lines_are_cut_off(path):
     said = Corrections(path)
     said.append(Correction("first", ["x"]))
-    with open(path, "ab") as file:
+    with Path(path).open("ab") as file:
         file.write(b'{"text": "second", "lab' + b"x" * 9000)
     reader = Corrections(path)
     assert reader.refresh() == {"first": ["x"]}
@@ -98,7 +97,7 @@ def test_torn_lines_are_cut_off(path):
 
 def kill_writers(path, n_kills, seed=0):
     """Kill processes that append corrections; return what they had been told is kept."""
-    rng, kept = random.Random(seed), []
+    rng, kept = np.random.default_rng(seed), []
     for number in range(n_kills):
         read, write = os.pipe()
         process = os.fork()
@@ -156,8 +155,9 @@ def test_corrected_texts_have_their_labels_at_once(loop, model):
     (known,) = loop.model.explain(text, next(iter(before)), 1)
     assert known.score == pytest.approx(after[next(iter(before))], abs=1e-6)
     assert loop.undo().labels is None
-    assert best(loop, text) == before == dict(zip(*(x[0].tolist() for x in model.predict_topk([text])),
-                                                  strict=True))  # fmt: skip
+    assert best(loop, text) == before
+    labels, scores = model.predict_topk([text])
+    assert before == dict(zip(labels[0].tolist(), scores[0].tolist(), strict=True))
 
 
 def test_nothing_is_left_to_correct_where_the_model_is_right(loop):
@@ -165,7 +165,7 @@ def test_nothing_is_left_to_correct_where_the_model_is_right(loop):
         loop.correct(text, labels)
     changes = loop.overlay.changes(OTHERS)
     assert max(abs(x) for one in changes for x in one.values()) < 0.3
-    found = [list(best(loop, text, 1))[0] for text in OTHERS]
+    found = [next(iter(best(loop, text, 1))) for text in OTHERS]
     plain = loop.model.classifier.predict_topk(OTHERS, 1)[0][:, 0]
     assert np.mean([a == b for a, b in zip(found, plain, strict=True)]) > 0.9
 
@@ -280,7 +280,16 @@ def test_training_again_is_fit_on_corrected_texts(model, loop, path, tmp_path):
 def test_server_is_taught_killed_and_trained_again(model, tmp_path):
     documents, said = write_documents(tmp_path), tmp_path / "said.jsonl"
     model.save(tmp_path / "m.safetensors")
-    flags = "--corrections", said, "--documents", documents, "--retrain-after", "6", "--watch", "0.2"
+    flags = (
+        "--corrections",
+        said,
+        "--documents",
+        documents,
+        "--retrain-after",
+        "6",
+        "--watch",
+        "0.2",
+    )
     new = [f"{i} {OTHERS[0]}" for i in range(6)]
 
     def post(server, route, **body):
@@ -301,17 +310,22 @@ def test_server_is_taught_killed_and_trained_again(model, tmp_path):
         now = post(server, "suggest", text=OTHERS[1], k=3)
         answers = [now]
         wait_until(
-            lambda: answers.append(post(server, "suggest", text=OTHERS[1], k=3))
-            or server.counter("loads_total") > 1
+            lambda: (
+                answers.append(post(server, "suggest", text=OTHERS[1], k=3))
+                or server.counter("loads_total") > 1
+            )
         )
         again = load(tmp_path / "m.safetensors")
         assert "quite new" in again.classes_
         assert "quite new" not in trained.classes_
-        loops = [Loop(serving.ServedModel("m", one), Corrections(str(said))) for one in (trained, again)]
+        loops = [
+            Loop(serving.ServedModel("m", one), Corrections(str(said))) for one in (trained, again)
+        ]
         wanted = [list(one.model.predict([OTHERS[1]], 3)[0]) for one in loops]
-        for _ in range(40):
-            answers.append(post(server, "suggest", text=OTHERS[1], k=3))
+        answers += [post(server, "suggest", text=OTHERS[1], k=3) for _ in range(40)]
         for one in answers:  # wholly of the old model, or of the new one
-            found = [(label["label"], pytest.approx(label["score"], abs=1e-6)) for label in one["labels"]]
+            found = [
+                (label["label"], pytest.approx(label["score"], abs=1e-6)) for label in one["labels"]
+            ]
             assert found in wanted
         assert answers[-1]["labels"] != answers[0]["labels"] or wanted[0] == wanted[1]

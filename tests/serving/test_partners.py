@@ -1,4 +1,4 @@
-"""Programs that ask the server: Label Studio, doccano, and clients of the Model Context Protocol."""
+"""Programs that ask the server: Label Studio, doccano, clients of the Model Context Protocol."""
 
 import asyncio
 import base64
@@ -69,8 +69,8 @@ def test_label_studio_gets_predictions_and_sends_annotations(loop, model, tag, k
     assert loop.corrections.labels == {TEXT: ["new", "topic 2"]}
     again = ask(client, f"{STUDIO}/predict", asked)["results"][0]["result"][0]["value"][kind]
     assert {"new", "topic 2"} == {one[-1] if kind == "taxonomy" else one for one in again}
-    for ignored in ({**told, "action": "ANNOTATIONS_DELETED"},
-                    {**told, "annotation": {**told["annotation"], "was_cancelled": True}}):  # fmt: skip
+    cancelled = {**told["annotation"], "was_cancelled": True}
+    for ignored in ({**told, "action": "ANNOTATIONS_DELETED"}, {**told, "annotation": cancelled}):
         assert ask(client, f"{STUDIO}/webhook", ignored) == {"status": "ignored"}
     assert loop.corrections.n_lines == 1
 
@@ -120,15 +120,19 @@ def test_doccano_reads_suggestions(model):
 
 
 def rpc(client, method, number=1, **params):
-    answer = client.post("/mcp", json={"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+    answer = client.post(
+        "/mcp", json={"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    )
     return answer.json()
 
 
-def test_tools_by_hand(loop, model):
+def test_tools_by_hand(loop):
     client = Client(serving.make_app([loop.model], loop=loop))
     told = rpc(client, "initialize", protocolVersion="2025-11-25", capabilities={})["result"]
     assert (told["protocolVersion"], told["serverInfo"]["name"]) == ("2025-11-25", "defrag")
-    assert rpc(client, "initialize", protocolVersion="1")["result"]["protocolVersion"] == "2025-06-18"
+    assert (
+        rpc(client, "initialize", protocolVersion="1")["result"]["protocolVersion"] == "2025-06-18"
+    )
     silent = client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert (silent.status_code, silent.content) == (202, b"")
     assert client.get("/mcp").status_code == 405
@@ -138,7 +142,9 @@ def test_tools_by_hand(loop, model):
     assert tools["shortlist"]["inputSchema"]["required"] == ["text"]
     found = rpc(client, "tools/call", name="find_labels", arguments={"words": "Name 3", "k": 1})
     assert found["result"]["structuredContent"]["labels"][0]["label"] == "topic 3"
-    bad = rpc(client, "tools/call", name="shortlist", arguments={"text": TEXT, "recall": 2})["result"]
+    bad = rpc(client, "tools/call", name="shortlist", arguments={"text": TEXT, "recall": 2})[
+        "result"
+    ]
     assert bad["isError"]
     assert bad["content"][0]["text"].startswith("recall: ")
     assert rpc(client, "tools/call", name="x")["error"]["code"] == -32602
@@ -148,18 +154,20 @@ def test_tools_by_hand(loop, model):
 
 
 @pytest.mark.slow
-def test_the_stock_client_calls_a_tool(serve, loop, model):  # noqa: F811 - the fixture
+def test_the_stock_client_calls_a_tool(serve, model):  # noqa: F811 - the fixture
     pytest.importorskip("mcp", reason="mcp, the client of the protocol, is not installed")
     from mcp import ClientSession  # noqa: PLC0415 - a package for tests
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - as above
 
     async def talk(address):
-        async with streamable_http_client(address + "mcp") as streams:
-            async with ClientSession(*streams[:2]) as session:
-                await session.initialize()
-                tools = await session.list_tools()
-                asked = {"text": TEXT, "recall": 0.8, "words": 1}
-                return tools, await session.call_tool("shortlist", asked)
+        async with (
+            streamable_http_client(address + "mcp") as streams,
+            ClientSession(*streams[:2]) as session,
+        ):
+            await session.initialize()
+            tools = await session.list_tools()
+            asked = {"text": TEXT, "recall": 0.8, "words": 1}
+            return tools, await session.call_tool("shortlist", asked)
 
     tools, called = asyncio.run(talk(serve({"m": model})))
     assert {one.name for one in tools.tools} == {"shortlist", "find_labels"}

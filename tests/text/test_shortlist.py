@@ -44,9 +44,9 @@ def test_interval_is_wilsons_where_texts_have_one_label():
     Y = sparse.csr_array(np.ones((400, 1), np.float32))
     odds = np.arange(400.0)[:, np.newaxis]
     found = learn_promises(labels, odds.astype(np.float32), Y, lambda *_: odds)
-    low, high = found[40, 1:3]  # 360 of 400
+    low, high = found[40, 1:3]  # 360 of 400, and as many others: worth 200
     assert found[40, 0] == pytest.approx(0.9)
-    assert (low, high) == (pytest.approx(0.8667, abs=2e-4), pytest.approx(0.9258, abs=2e-4))
+    assert (low, high) == (pytest.approx(0.8506, abs=2e-4), pytest.approx(0.9343, abs=2e-4))
 
 
 @pytest.mark.parametrize("recall", [0.5, 0.8, 0.95])
@@ -57,7 +57,9 @@ def test_other_texts_keep_the_promise(fitted, recall):
     promise = fitted.promise(recall)
     assert promise.recall == recall
     total = sum(len({*row} & {*true}) for row, true in zip(within, labels, strict=True))
-    hits = sum(len({c.label for c in row} & {*true}) for row, true in zip(found, labels, strict=True))
+    hits = sum(
+        len({c.label for c in row} & {*true}) for row, true in zip(found, labels, strict=True)
+    )
     assert hits / total >= promise.low
     assert np.mean(list(map(len, found))) == pytest.approx(promise.size, rel=0.25)
 
@@ -100,7 +102,7 @@ def test_given_texts_decide_on_the_size():
     model = TextClassifier(features="words", random_state=0)
     model.fit(*corpus(300), validation=corpus(500, seed=8))
     assert model.promise(0.9).low < 0.9
-    with pytest.raises(ValueError, match="recall must be a finite number in .* got 1.5"):
+    with pytest.raises(ValueError, match=r"recall must be a finite number in .*, got 1\.5"):
         model.shortlist(["t1w1"], 1.5)
     few = TextClassifier(random_state=0).fit(*corpus(300))
     with pytest.raises(ValueError, match="fit has learnt no shortlist: it needs answers"):

@@ -32,7 +32,9 @@ def annotate(
     documents: Annotated[str, argument("DOCS", "The texts, of which some have labels.")],
     model: Annotated[
         str | None,
-        option("The model file; it is trained if it is missing. Default: named after DOCS.", "FILE"),
+        option(
+            "The model file; it is trained if it is missing. Default: named after DOCS.", "FILE"
+        ),
     ] = None,
     corrections: Annotated[
         str | None, option("File of what you say. Default: named after DOCS.", "FILE")

@@ -61,7 +61,8 @@ def suggest(
         float | None,
         option(
             "As few labels as hold this share of the reachable ones, instead of --top-k.",
-            min=0.0, max=0.99,
+            min=0.0,
+            max=0.99,
         ),
     ] = None,
     why: Annotated[bool, option("Show the words behind each label.")] = False,
@@ -80,18 +81,17 @@ def suggest(
     if language is not None and classifier.thesaurus_ is None:
         raise ValueError(f"--language changes nothing: {model} has no thesaurus")
     asked: dict[str, Any] = {"allow": allow, "deny": deny or (), "answers": answers}
-    promise = None
+    promise = None if recall is None else classifier.promise(recall)
     if recall is None:
         names, scores = classifier.predict_topk([words], k=top_k, **asked)
+        ranked = list(zip(names[0], scores[0], strict=True))
     else:
-        promise = classifier.promise(recall)
         asked.pop("answers")
-        listed = classifier.shortlist([words], recall, **asked)[0]
-        names, scores = [[one.label for one in listed]], [[one.score for one in listed]]
+        ranked = [one[:2] for one in classifier.shortlist([words], recall, **asked)[0]]
         print_message(f"expected: {promise}")
     found = [
         Suggested(str(label), float(score), classifier.label_name(str(label), language))
-        for label, score in zip(names[0], scores[0], strict=True)
+        for label, score in ranked
         if label != "" and score >= threshold
     ]
     reasons = [classifier.explain(words, one.label) for one in found] if why else []

@@ -244,9 +244,8 @@ class Service:
             promise = classifier.promise(asked.recall)
         except ValueError as error:
             raise RequestError(422, str(error)) from error
-        found = await self.aside(
-            lambda: classifier._listed([asked.text], promise, asked.words, model.usable, language)[0]
-        )
+        listing = partial(classifier._listed, [asked.text], promise, asked.words, model.usable)
+        (found,) = await self.aside(partial(listing, language))
         listed = [requests.Listed(*one) for one in found]
         return requests.Shortlisted(listed, promise._asdict())
 
@@ -313,7 +312,8 @@ def _answer(service: Service, one: Operation) -> Any:
         if one.guarded:
             service.check_token(request)
         if one.body is None:
-            return await one.handler(service, request)
+            response: Response = await one.handler(service, request)
+            return response
         body = await requests.read_json(request, service.limits)
         async with service.place(body):
             return json_response(await one.handler(service, requests.decode(body, one.body)))
@@ -387,7 +387,7 @@ OPERATIONS = (
               (requests.Explanations,), requests.Explain, guarded=True),
     Operation("/v1/labels", Service.find_labels, "Labels by their names.",
               (requests.Labels,), requests.Search, guarded=True),
-    Operation("/v1/shortlist", Service.shortlist, "The fewest labels that hold a share of the right ones.",
+    Operation("/v1/shortlist", Service.shortlist, "As few labels as hold a share.",
               (requests.Shortlisted,), requests.Shortlist, guarded=True),
     Operation("/v1/corrections", _correct, "Keep the labels of a text.",
               (requests.Corrected,), requests.Correct, guarded=True),
@@ -411,10 +411,7 @@ ROUTES = (*(one.path for one in OPERATIONS), *_PAGE, *annif.ROUTES, *labelstudio
 def app_of(service: Service) -> Starlette:
     """Return the application whose routes share a service."""
     routes = [
-        *(
-            Route(one.path, _answer(service, one), methods=[one.method])
-            for one in OPERATIONS
-        ),
+        *(Route(one.path, _answer(service, one), methods=[one.method]) for one in OPERATIONS),
         *(_page_route(path, name, media_type) for path, (name, media_type) in _PAGE.items()),
         *annif.routes(service),
         *labelstudio.routes(service),

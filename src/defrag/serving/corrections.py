@@ -1,9 +1,9 @@
 """What people say about texts: a file of JSON lines to which every correction is appended.
 
-A line has a text, all its labels, and when they were given; the last line of a text counts. ``null``
-labels mean that nothing is said any more, which is how a correction is undone. So the file is a
-corpus, and nothing in it is ever changed. A line is on the disk before its request is answered. What
-a killed process leaves of a line was never answered for, and is cut off before the next one.
+A line has a text, all its labels, and when they were given; the last line of a text counts. Labels
+that are ``null`` mean that nothing is said any more, which is how a correction is undone. So the
+file is a corpus, and no line is ever changed. A line is on the disk before its request is answered.
+What a killed process leaves of a line was never answered for, and is cut off before the next one.
 """
 
 from __future__ import annotations
@@ -113,10 +113,7 @@ class Corrections:
             raise FormatError(self.path, f"must be a correction: {error}", self.n_lines) from error
         now = self.labels.pop(one.text, None)
         before = self._before.pop(one.text, [])
-        if one.undo:
-            before = before[:-1]
-        else:
-            before = [*before, now]
+        before = before[:-1] if one.undo else [*before, now]
         if before:
             self._before[one.text] = before
         self.labels[one.text] = news[one.text] = one.labels

@@ -71,7 +71,7 @@ def routes(service: Service) -> list[Route]:
 
         return Route(path, answer, methods=["GET" if kind is None else "POST"])
 
-    handlers = backend.health, backend.setup, backend.predict, backend.webhook
+    handlers: Any = backend.health, backend.setup, backend.predict, backend.webhook
     return list(map(route, ROUTES, handlers, (None, _Setup, _Predict, _Webhook)))
 
 
@@ -146,7 +146,7 @@ def _field_of(config: str) -> _Field:
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.StartDoctypeDeclHandler = start, refuse
     try:
-        parser.Parse(config, True)  # noqa: FBT003 - the last piece
+        parser.Parse(config, True)
     except (expat.ExpatError, ValueError) as error:
         raise RequestError(422, f"the labelling configuration is not XML: {error}") from error
     for name, kind, target in controls:

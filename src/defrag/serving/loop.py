@@ -1,7 +1,7 @@
 """The loop with a person: corrections that count at once, training again, and what to label next.
 
-The text to label next is one that gives most labels per click, as far as the model can tell. A click
-accepts the labels that are proposed, removes one of them, or adds one of the list.
+The text to label next is one that gives most labels per click, as far as the model can tell. A
+click accepts the labels that are proposed, removes one of them, or adds one of the list.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from defrag.serving.requests import Offered, RequestError, Scored
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from defrag.serving.models import ServedModel
     from defrag.io.files import PathLike
+    from defrag.serving.models import ServedModel
     from defrag.serving.overlay import Ranking
     from defrag.thesaurus import Thesaurus
 
@@ -116,14 +116,11 @@ class Loop:
             reason = f"{labels:.1f} labels expected in {clicks:.1f} clicks"
             offered.append(Offered(text, shown, labels / clicks, reason))
         offered.sort(key=lambda one: -one.gain)
-        return self._with_proposals(offered[:n])
-
-    def _with_proposals(self, offered: list[Offered]) -> list[Offered]:
+        del offered[n:]
         rankings = [{one.label: one.score for one in each.labels} for each in offered]
-        for each, odds in zip(offered, self.overlay.probabilities(rankings), strict=True):
-            each.proposed = [
-                one.label for one, p in zip(each.labels, odds, strict=True) if p >= _PROPOSED
-            ]
+        for each, likely in zip(offered, self.overlay.probabilities(rankings), strict=True):
+            pairs = zip(each.labels, likely, strict=True)
+            each.proposed = [str(one.label) for one, p in pairs if p >= _PROPOSED]
         return offered
 
     def _expected(self, rankings: list[Ranking]) -> list[tuple[float, float]]:

@@ -31,9 +31,11 @@ _VERSIONS = ("2025-06-18", "2025-03-26", "2025-11-25")
 _NO_METHOD, _BAD_PARAMETERS = -32601, -32602
 _TOOLS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "shortlist": (
-        "Return as few candidate labels for a text as hold the asked share of the right ones, with "
-        "names, descriptions and the words that speak for each. Choose among them; labels that "
-        "are not in the list are unlikely.",
+        (
+            "Return as few candidate labels for a text as hold the asked share of the right ones, "
+            "with names, descriptions and the words that speak for each. Choose among them; labels "
+            "that are not in the list are unlikely."
+        ),
         requests.Shortlist,
     ),
     "find_labels": ("Search the vocabulary for labels by words of their names.", requests.Search),

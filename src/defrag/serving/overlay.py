@@ -1,15 +1,16 @@
 """What corrections teach at once, until the model is trained again.
 
 A corrected text moves the scores of texts that are like it. What moves them is the error of the
-model on the corrected text: what a person said, 1 or 0, less the score. Errors of several corrected
-texts are averaged with weights that grow with the cosine of two rows, so that one with a common word
-hardly changes, and nothing is left to change once the model has learnt the corrections. A text that
-has been corrected itself has the labels it was given.
+model on the corrected text: what a person said, 1 or 0, less the score. Errors of several
+corrected texts are averaged with weights that grow with the cosine of two rows, so that one with a
+common word hardly changes, and nothing is left to change once the model has learnt the corrections.
+A text that has been corrected itself has the labels it was given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +57,9 @@ class Overlay:
         learnt = {text: one for text, one in self._learnt.items() if text not in corrections}
         texts = [text for text, labels in corrections.items() if labels is not None][-MOST:]
         rows = self.model._rows(texts)
-        for place, (text, found) in enumerate(zip(texts, self._ranked(texts, _RANKED), strict=True)):
+        for place, (text, found) in enumerate(
+            zip(texts, self._ranked(texts, _RANKED), strict=True)
+        ):
             errors = {label: -score for label, score in found.items()}
             for label in corrections[text] or ():
                 errors[label] = 1.0 + errors.get(label, 0.0)
@@ -92,7 +95,7 @@ class Overlay:
         moved_by = [
             dict(zip(map(labels.__getitem__, moved.indices[a:b].tolist()), moved.data[a:b].tolist(),
                      strict=True))
-            for a, b in zip(bounds, bounds[1:], strict=False)
+            for a, b in pairwise(bounds)
         ]  # fmt: skip
         own = self._learnt
         return [

@@ -204,7 +204,7 @@ class Undo(Struct, forbid_unknown_fields=True):
 
 
 class Corrected(Struct):
-    """The labels that a text has now, null for none that are known, and the number of texts done."""
+    """The labels that a text has now, null if none are known, and how many texts are done."""
 
     text: str
     labels: list[str] | None

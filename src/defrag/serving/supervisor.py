@@ -354,7 +354,9 @@ def _loop_of(settings: Settings, model: ServedModel) -> Loop | None:
 
 
 def _n_known(settings: Settings) -> int:
-    model, said = (_state(path) for path in (next(iter(settings.models.values())), settings.corrections or ""))
+    model, said = (
+        _state(path) for path in (next(iter(settings.models.values())), settings.corrections or "")
+    )
     return count_lines(settings.corrections or "") if model and said and model[2] >= said[2] else 0
 
 

@@ -2,7 +2,7 @@
 
 Candidates are the best ``N_LISTED`` labels of a text whose log-odds (``answers.py``) are above a
 cut. ``fit`` learns a cut for each share on held-out texts, with the interval in which the share of
-other texts is to be expected. A label is reachable if it is among the best ``N_LISTED`` at all.
+as many other texts is to be expected. A label is reachable if it is among the best ``N_LISTED``.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _NORMAL = 1.96  # of an interval of 95%
 class Promise(NamedTuple):
     """What a shortlist holds: a row of what ``fit`` has learnt.
 
-    - ``recall``: the share of the reachable labels; on held-out texts it is between ``low`` and
-      ``high`` with a confidence of 95% (Wilson's interval; labels of one text count together).
+    - ``recall``: the share of the reachable labels; that of as many other texts is between ``low``
+      and ``high`` with a probability of 95% (Wilson's interval; labels of one text count together).
     - ``of_all``: the share of all labels of the texts that the model knows.
     - ``size``: the mean number of candidates.
     - ``cut``: the log-odds above which a label is a candidate.
@@ -93,15 +93,16 @@ def learn_promises(
 
 
 def _interval(found: NDArray[np.int64], all_of_them: NDArray[np.int64]) -> tuple[float, float]:
-    """Return Wilson's interval of a share of labels, whose texts are independent of each other.
+    """Return Wilson's interval of the share of labels in as many other texts.
 
-    The number of labels that are worth as much as independent ones follows from the variance of
-    the share over texts.
+    Texts are independent of each other, labels of a text are not: the number of labels that are
+    worth as much as independent ones follows from the variance of the share over texts. Both
+    samples vary, so that half of this number counts.
     """
     total = all_of_them.sum()
     share = found.sum() / total
     variance = ((found - share * all_of_them) ** 2).sum() / total**2
-    n = min(total, share * (1 - share) / variance) if variance > 0 else total
+    n = min(total, share * (1 - share) / variance if variance > 0 else total) / 2
     spread = _NORMAL * np.sqrt(share * (1 - share) / n + (_NORMAL / (2 * n)) ** 2)
     middle, scale = share + _NORMAL**2 / (2 * n), 1 + _NORMAL**2 / n
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
