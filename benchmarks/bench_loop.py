@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from common import cpu_seconds
+from bench_text import cpu_seconds
 from defrag import TextClassifier
 from defrag.serving import ServedModel
 from defrag.serving.corrections import Corrections
