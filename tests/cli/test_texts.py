@@ -284,5 +284,10 @@ def test_answers_are_chosen_on_other_texts(folder):
     text = "matrix vector quick"
     said = json.loads(run_well("suggest", "m", text, "--answers", "--json", "--top-k", "50"))
     assert [one["label"] for one in said["labels"]] == model.predict([text])[0]
+    said = json.loads(run_well("suggest", "m", text, "--recall", "0.9", "--json"))
+    assert said["promise"] == model.promise(0.9)._asdict()
+    listed = model.shortlist([text], 0.9)[0]
+    assert [(one["label"], one["score"]) for one in said["labels"]] == [one[:2] for one in listed]
+    assert f"shortlists hold {model.promise()}" in run_well("info", "m")
     run_well("train", "docs.jsonl", "n", "--answers", "none")
     assert load("n").answers is None

@@ -77,6 +77,8 @@ def suggest(
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
             f"{model}: was trained on matrices, which have no texts: use 'defrag predict'"
         )
+    if recall is not None and answers:
+        raise ValueError("--answers changes nothing with --recall")
     words = _read_text() if text == "-" else text
     if language is not None and classifier.thesaurus_ is None:
         raise ValueError(f"--language changes nothing: {model} has no thesaurus")

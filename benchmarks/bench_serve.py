@@ -1,0 +1,193 @@
+"""``defrag serve`` under load on this machine.
+
+Trains a model of the bundled Debian texts, then measures suggestions per CPU-second of the
+workers, times to answer, and private memory per worker; at last some seconds of load during which
+models are replaced many times, a worker is killed and a broken file takes the place of the model.
+Linux only.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from defrag import TextClassifier, load_dataset
+from defrag import load as load_model
+from serve_load import K, load, requests_for
+
+N_TEXTS = 2000
+HERE = Path(__file__).resolve().parent
+
+
+def texts_of(data: Any, part: Any) -> list[str]:
+    """Return the words of points as texts."""
+    return [" ".join(data.feature_names[row.indices]) for row in part.X]
+
+
+def children(process: int) -> list[int]:
+    path = Path(f"/proc/{process}/task/{process}/children")
+    return [int(child) for child in path.read_text().split()]
+
+
+def cpu_of(processes: list[int]) -> float:
+    """Return the CPU time that processes have used, in seconds."""
+    total = 0
+    for process in processes:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def private_megabytes(process: int) -> float:
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    private = [line.split()[1] for line in lines if line.startswith("Private_")]
+    return sum(map(int, private)) / 1024
+
+
+@contextmanager
+def serving(*command: str) -> Iterator[tuple[int, int]]:
+    """Start a server that prints its address; give its process and port."""
+    server = subprocess.Popen(
+        [sys.executable, *command], stdout=subprocess.PIPE, text=True, cwd=HERE
+    )
+    try:
+        line = server.stdout.readline() if server.stdout else ""
+        yield server.pid, int(re.findall(r":(\d+)$", line.strip())[0])
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(60)
+
+
+def workers_of(supervisor: int) -> list[int]:
+    return [worker for generation in children(supervisor) for worker in children(generation)]
+
+
+def measure(
+    name: str, port: int, workers: list[int], requests: list[bytes], seconds: float
+) -> None:
+    """Print throughput and times of some numbers of connections."""
+    load(port, requests, connections=8, seconds=seconds / 4)
+    for connections in (1, 8, 64):
+        before = cpu_of(workers)
+        found = load(port, requests, connections=connections, seconds=seconds)
+        rate = len(found.seconds) / (cpu_of(workers) - before)
+        print(
+            f"{name:<22} {connections} connections: {rate:6.0f} per CPU-second, p50 "
+            f"{found.percentile(0.5):.2f} ms, p99 {found.percentile(0.99):.2f} ms, "
+            f"{len(found.errors)} errors"
+        )
+
+
+def throughput(path: Path, requests: list[bytes], seconds: float) -> None:
+    for workers in (1, 2, 4):
+        arguments = ("-m", "defrag", "serve", str(path), "--port", "0", "--workers", str(workers))
+        with serving(*arguments) as (supervisor, port):
+            found = workers_of(supervisor)
+            if workers == 1:
+                measure("defrag serve", port, found, requests, seconds)
+            else:
+                load(port, requests, connections=8 * workers, seconds=seconds)
+            private = ", ".join(f"{private_megabytes(worker):.1f}" for worker in found)
+            print(f"{workers} workers: {private} MB private each after {seconds:g} s of load")
+
+
+def answers(model: Any, texts: list[str]) -> list[Any]:
+    """Return what the server must answer with a model."""
+    names, scores = model.predict_topk(texts, k=K)
+    return [
+        {"labels": [{"label": n, "score": s} for n, s in zip(*row, strict=True) if n]}
+        for row in zip(names.tolist(), scores.tolist(), strict=True)
+    ]
+
+
+def endurance(
+    one: Path, other: Path, folder: Path, texts: list[str], *, seconds: float, reloads: int
+) -> None:
+    """Load a server whose models, files and workers change meanwhile."""
+    served = folder / "served.safetensors"
+    shutil.copy(one, served)
+    right = [
+        list(pair)
+        for pair in zip(*(answers(load_model(path), texts) for path in (one, other)), strict=True)
+    ]
+
+    def replace(source: Path) -> None:
+        shutil.copy(source, folder / "next")
+        (folder / "next").replace(served)
+
+    def break_in_place() -> None:
+        with served.open("r+b") as file:
+            file.truncate(served.stat().st_size // 2)
+
+    arguments = ("-m", "defrag", "serve", str(served), "--port", "0", "--workers", "2")
+    with serving(*arguments) as (supervisor, port):
+        events: list[tuple[float, str, Callable[[], object]]] = [
+            (0.02, "worker killed", lambda: os.kill(workers_of(supervisor)[0], signal.SIGKILL)),
+            (0.05, "file cut in place", break_in_place),
+        ]
+        for number in range(reloads):
+            source = one if number % 2 else other
+            share = 0.15 + 0.75 * number / reloads
+            events.append((share, "model replaced", partial(replace, source)))
+        start = time.monotonic()
+
+        def disturb() -> None:
+            for share, _, act in events:
+                time.sleep(max(0.0, start + share * seconds - time.monotonic()))
+                act()
+
+        thread = threading.Thread(target=disturb)
+        thread.start()
+        requests = requests_for(texts)
+        found = load(port, requests, connections=8, seconds=seconds, expected=right)
+        thread.join()
+        url = f"http://127.0.0.1:{port}/metrics"
+        with urllib.request.urlopen(url) as answer:
+            lines = answer.read().decode().splitlines()
+    counters = dict(line.rsplit(" ", 1) for line in lines)
+    print(
+        f"{seconds:g} s, worker killed, file cut in place, {reloads} reloads: {len(found.seconds)} "
+        f"answers, {len(found.errors)} errors, {found.wrong} wrong, {found.cut} connections cut; "
+        f"p99 {found.percentile(0.99):.1f} ms; loads {counters['defrag_loads_total']}, failed "
+        f"{counters['defrag_failed_loads_total']}, restarts "
+        f"{counters['defrag_worker_restarts_total']}"
+    )
+    for error in found.errors[:3]:
+        print(error)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=8.0, help="of each measurement")
+    parser.add_argument("--endurance", type=float, default=60.0, help="seconds; 0: none")
+    parser.add_argument("--reloads", type=int, default=20, help="during these seconds")
+    options = parser.parse_args()
+    data = load_dataset("debian")
+    texts = texts_of(data, data.train)
+    labels = [data.label_names[row.indices].tolist() for row in data.train.Y]
+    asked = texts_of(data, data.test)[:N_TEXTS]
+    requests = requests_for(asked)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = [folder / "one.safetensors", folder / "other.safetensors"]
+        for seed, path in enumerate(paths):
+            TextClassifier(random_state=seed).fit(texts, labels).save(path)
+        throughput(paths[0], requests, options.seconds)
+        if options.endurance:
+            endurance(*paths, folder, asked, seconds=options.endurance, reloads=options.reloads)
+
+
+if __name__ == "__main__":
+    main()
