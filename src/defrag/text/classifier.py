@@ -747,7 +747,7 @@ class TextClassifier(ClassifierMixin, Estimator):
 
     def _listed(
         self,
-        texts: list[str],
+        texts: Sequence[str],
         promise: Promise,
         words: int,
         usable: NDArray[np.bool_] | None,
@@ -758,10 +758,10 @@ class TextClassifier(ClassifierMixin, Estimator):
         odds = cast("Answers", self.answers_).log_odds(sources, scores)
         known = self._labels_.texts_in(language)
         found = []
-        for place, kept in enumerate((odds > promise.cut) & (labels >= 0)):
-            ids = labels[place, kept].tolist()
+        for place, good in enumerate((odds > promise.cut) & (labels >= 0)):
+            ids = labels[place, good].tolist()
             said = [repeat(None)] * 2 if known is None else [[one[i] for i in ids] for one in known]
-            pairs = self.classes_[ids].tolist(), scores[place, kept].tolist()
+            pairs = self.classes_[ids].tolist(), scores[place, good].tolist()
             # Half of the time of Candidate(...), which for hundreds of them is that of the search.
             rows = zip(*pairs, *said, repeat(()))
             found.append(list(map(tuple.__new__, repeat(Candidate), rows)))
