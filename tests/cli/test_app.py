@@ -6,7 +6,7 @@ import os
 import pytest
 
 import defrag
-from defrag.io import read_npz
+from defrag.io.npz import read_npz
 from tests.helpers.cli_data import fill_folder, points, same
 from tests.helpers.cli_running import files, run, run_well
 

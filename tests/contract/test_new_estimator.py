@@ -6,7 +6,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from defrag import load, registry
 from defrag.exceptions import ModelFormatError
-from defrag.io import read_predictions, write_xmc
+from defrag.io import write_xmc
+from defrag.io.predictions import read_predictions
 from defrag.registry import registered
 from tests.contract.checks import CHECKS, SLOW_CHECKS
 from tests.contract.subject import Subject, small_data

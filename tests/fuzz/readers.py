@@ -18,7 +18,6 @@ from defrag import TextVectorizer, Thesaurus
 from defrag.exceptions import FormatError
 from defrag.io import (
     groups,
-    read_predictions,
     read_svmlight,
     read_texts,
     read_word_vectors,
@@ -27,6 +26,7 @@ from defrag.io import (
 from defrag.io.files import InputStream
 from defrag.io.npz import parse_npz
 from defrag.io.points import parse_points
+from defrag.io.predictions import read_predictions
 from defrag.io.thesauri import THESAURUS_FORMS
 from defrag.persistence.kinds import kind_of
 from tests.fuzz import models

@@ -12,8 +12,6 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import (
     read_groups,
-    read_npz,
-    read_predictions,
     read_svmlight,
     read_word_vectors,
     write_groups,
@@ -21,6 +19,8 @@ from defrag.io import (
     write_predictions,
     write_svmlight,
 )
+from defrag.io.npz import read_npz
+from defrag.io.predictions import read_predictions
 from defrag.io.xmc import read_features
 from tests.data import read_data
 

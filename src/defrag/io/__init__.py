@@ -6,9 +6,9 @@ from defrag.io.corpora import LabelledTexts, read_texts
 from defrag.io.datasets import Dataset, Split, load_dataset
 from defrag.io.files import ReadLimits
 from defrag.io.groups import read_groups, write_groups
-from defrag.io.npz import read_npz, write_npz
+from defrag.io.npz import write_npz
 from defrag.io.points import Points, read_points, write_points
-from defrag.io.predictions import read_predictions, write_predictions
+from defrag.io.predictions import write_predictions
 from defrag.io.word_vectors import WordVectors, read_word_vectors
 from defrag.io.xmc import (
     read_svmlight,
@@ -26,9 +26,7 @@ __all__ = [
     "WordVectors",
     "load_dataset",
     "read_groups",
-    "read_npz",
     "read_points",
-    "read_predictions",
     "read_svmlight",
     "read_texts",
     "read_word_vectors",

@@ -45,39 +45,7 @@ _DAMAGES = (
 
 
 def read_npz(path: PathLike, *, limits: ReadLimits | None = None) -> tuple[Csr, Csr | None]:
-    """Read points and, if the archive has them, their labels.
-
-    Parameters
-    ----------
-    path : path
-        An archive of ``write_npz`` or of ``scipy.sparse.save_npz`` (then: features only);
-        ``-`` is standard input.
-    limits : ReadLimits, optional
-        Limits on the expansion of compressed files and on columns without entries.
-
-    Returns
-    -------
-    X : csr_array of shape (n, d), float32
-        The features.
-    Y : csr_array of shape (n, L), float32, or None
-        The labels, 0 or 1.
-
-    Raises
-    ------
-    FormatError
-        If the archive is damaged or contains other arrays.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from defrag.io import read_npz, write_npz
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.npz"
-    >>> write_npz(path, [[0, 0.5], [2, 0]], [[0, 2], []])
-    >>> X, Y = read_npz(path)
-    >>> X.toarray()
-    array([[0. , 0.5],
-           [2. , 0. ]], dtype=float32)
-    """
+    """Read points and, if the archive has them, their labels."""
     with open_input(path, limits) as stream:
         return parse_npz(stream)
 
@@ -128,7 +96,7 @@ def parse_npz(
 
 
 def write_npz(path: PathLike, X: MatrixLike, Y: LabelsLike | None = None) -> None:
-    """Write points and their labels; ``read_npz`` restores the same bits.
+    """Write points and their labels; ``read_points`` restores the same bits.
 
     Parameters
     ----------

@@ -27,47 +27,10 @@ from defrag.io.xmc import parse_text
 from defrag.typing import Csr, Floats, Ids, MatrixLike
 
 
-def read_predictions(
-    path: PathLike,
-    *,
-    n_labels: int | None = None,
-    strict: bool = False,
-    allow_truncated: bool = False,
-    limits: ReadLimits | None = None,
-) -> Csr:
-    r"""Read predicted labels and their scores.
-
-    Parameters
-    ----------
-    path : path
-        The file; may be compressed, ``-`` is standard input. Labels may be in any order; a
-        repeated label in a line is an error.
-    n_labels : int, optional
-        Number of labels; overrides the header.
-    strict : bool, default=False
-        Whether warnings (a number of points that differs from the header) are errors.
-    allow_truncated, limits
-        As in `read_xmc`.
-
-    Returns
-    -------
-    scores : csr_array of shape (n, L), float32
-        The scores. Predicted labels with a score of zero are stored.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from defrag.io import read_predictions
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "predictions.txt"
-    >>> _ = path.write_text("2 4\n3:0.9 0:0.5\n1:0\n")
-    >>> scores = read_predictions(path)
-    >>> scores.indices.tolist(), scores.nnz
-    ([0, 3, 1], 3)
-    """
+def read_predictions(path: PathLike, *, limits: ReadLimits | None = None, **how: Any) -> Csr:
+    """Read predicted labels with ids and their scores; see `parse_predictions`."""
     with open_input(path, limits) as stream:
-        return parse_predictions(
-            stream, n_labels=n_labels, strict=strict, allow_truncated=allow_truncated
-        )
+        return parse_predictions(stream, **how)
 
 
 def parse_predictions(
@@ -77,7 +40,11 @@ def parse_predictions(
     strict: bool = False,
     allow_truncated: bool = False,
 ) -> Csr:
-    """Read from an open stream; see ``read_predictions``."""
+    """Read predicted labels with ids from an open stream, as a matrix of scores.
+
+    Labels may be in any order, and a repeated label in a line is an error. Those with a score of
+    zero are stored. ``n_labels`` overrides the header.
+    """
     checks = {"strict": strict, "allow_truncated": allow_truncated}
     return parse_text(stream, "scores", n_labels=n_labels, **checks).pairs
 
