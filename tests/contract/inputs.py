@@ -164,12 +164,20 @@ def bad_parameters_are_refused_by_name(subject, _folder):
     cases.append(("random_state", -5, "random_state must be in"))
     parts = model.get_params(deep=False).keys() & {"base", "focus", "imputation"}
     cases += [(name, 3, f"{name} of {name_of_class} must be a") for name in parts]
+    wanted = answer_bits(subject.fitted())
     for name, value, message in cases:
         model = subject.new(**{name: value})
         with pytest.raises(ValueError, match="^" + re.escape(message)):
             model.fit(X, Y)
         with pytest.raises(NotFittedError, match=name_of_class):
             answers(model)
+        refusal, model = "", subject.fitted().set_params(**{name: value})
+        try:
+            found = answer_bits(model)
+        except ValueError as error:
+            refusal = str(error)
+        # Answers read a parameter and refuse it, or do not read it.
+        assert refusal.startswith(f"{name} ") or (not refusal and found == wanted), refusal
 
 
 CHECKS = [

@@ -5,16 +5,6 @@ Dense, in double precision, one point after the other.
 
 import numpy as np
 
-__all__ = [
-    "annexml_loss",
-    "best_rows",
-    "label_matches",
-    "leml_objective",
-    "leml_round",
-    "pair_dots",
-    "votes",
-]
-
 
 def pair_dots(pattern, left, right):
     """Return the dot product of the rows of each entry of a pattern."""

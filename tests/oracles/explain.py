@@ -4,8 +4,6 @@ import numpy as np
 
 from tests.oracles.label_trees import children_of, dense_classifiers
 
-__all__ = ["integrated_gradients", "path_to", "step_parts", "tree_score"]
-
 
 def path_to(tree, label):
     """Walk from the root to a label; gives (node, output) pairs."""

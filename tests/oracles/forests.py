@@ -6,21 +6,6 @@ import numpy as np
 
 from tests.oracles.kmeans import assign_to_centres, centres_of
 
-__all__ = [
-    "clusters_of_points",
-    "forest_scores",
-    "hash_item",
-    "hashed_vector",
-    "leaf_of",
-    "logistic_minimum",
-    "logistic_objective",
-    "mean_gain",
-    "reranked_scores",
-    "sides_of_points",
-    "stream",
-    "wrong_leaves",
-]
-
 MASK = 2**64 - 1
 FOREST_STAGE = 8
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["assign_to_centres", "centres_of", "kmeans"]
-
 
 def centres_of(items, cluster, n_clusters):
     """Return the L2-normalised sums of the items of each cluster; zero stays zero."""

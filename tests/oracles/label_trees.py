@@ -4,18 +4,6 @@ import numpy as np
 
 from defrag._native import LabelTreeArrays
 
-__all__ = [
-    "children_of",
-    "dense_classifiers",
-    "flat_tree",
-    "inspect_entries",
-    "last_beam",
-    "node_problem",
-    "random_tree",
-    "search",
-    "search_trees",
-]
-
 
 def flat_tree(nested):
     """Make the arrays of a tree given as nested lists whose innermost lists hold labels."""

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["bcls_rounds", "best_columns", "divergences", "joint_information"]
-
 
 def best_columns(left, right, n_best):
     """Return the highest entries above zero of each row of a product, best first."""

@@ -3,8 +3,6 @@
 import numpy as np
 from scipy.optimize import minimize
 
-__all__ = ["minimum", "objective"]
-
 
 def objective(w, rows, y, *, loss, cost, offset):
     """Return the primal objective and its gradient; ``rows`` ends with the bias feature."""

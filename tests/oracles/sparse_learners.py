@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["elastic_minimum", "elastic_objective", "l1_minimum", "l1_objective"]
-
 
 def soft(values, penalty):
     """Move values towards zero by a penalty."""
