@@ -95,8 +95,7 @@ def run_peer(
     pooling, pooled = time.process_time() - begin, time.perf_counter() - wall
     with tempfile.TemporaryDirectory(prefix="defrag-") as place:
         folder = Path(place)
-        write_inputs(folder, X, train.Y, X_test)
-        (folder / "seed.txt").write_text(str(seed))
+        write_inputs(folder, X, train.Y, X_test, seed)
         result = call_program(name, folder)
         labels = np.load(folder / "predictions.npy")
     if groups is not None:
@@ -108,8 +107,9 @@ def run_peer(
     return result, labels
 
 
-def write_inputs(folder: Path, X: Csr, Y: Csr, X_test: Csr) -> None:
-    """Write what :mod:`defrag.lab.peer_program` reads: unit rows and labels."""
+def write_inputs(folder: Path, X: Csr, Y: Csr, X_test: Csr, seed: int = 0) -> None:
+    """Write what :mod:`defrag.lab.peer_program` reads: unit rows, labels and the seed."""
+    (folder / "seed.txt").write_text(str(seed))
     parts = {"X": unit_rows(X, 1), "Y": Y, "X_test": unit_rows(X_test, 1)}
     for name, matrix in parts.items():
         # The older scipy of the programs reads a csr_matrix.
