@@ -97,24 +97,6 @@ def test_reproduce_refuses_wrong_words(folder, line, message):
 
 
 @pytest.mark.slow
-def test_records_of_other_code_are_not_used(folder):
-    line = ["reproduce", "table1", "--data", "data", "--only", "eurlex-4k"]
-    path = folder / "defrag-records" / "records.jsonl"
-    assert run(*line).exit_code == 0
-    # A record has the key of the code that has made it.
-    old = [json.loads(one) for one in path.read_text().splitlines()]
-    for record in old:
-        record["versions"]["code"] = record["key"] = f"{record['key'][:-1]}!"
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in old))
-    again = run(*line)
-    assert (
-        "warning: 2 records in defrag-records were made by other code of defrag: they are not "
-        "used, and their runs are run again\n"
-    ) in again.stderr
-    assert len(path.read_text().splitlines()) == 4
-
-
-@pytest.mark.slow
 def test_all_skips_broken_data_and_lists_runs_not_started(folder, monkeypatch):
     (folder / "data" / "tibkat-core").mkdir()
     (folder / "data" / "tibkat-core" / "train.txt.xz").write_bytes(b"not a file of xz")

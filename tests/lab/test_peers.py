@@ -1,6 +1,5 @@
 """Other programs in an experiment; the program is a small one with the interface of napkinXC."""
 
-import os
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from defrag.lab.peers import missing_peer, write_inputs
 from defrag.lab.planning import plan
 from defrag.lab.studies import STUDIES, Line
 from defrag.metrics import evaluate
-from tests.lab.small import small_corpus
+from tests.lab.small import install, small_corpus
 
 PYTHON = sys.executable
 PROGRAM = """
@@ -45,20 +44,6 @@ class PLT:
 """
 BROKEN = PROGRAM.replace("counts = ", "raise RuntimeError('no such luck') or ")
 ENDLESS = PROGRAM.replace("counts = ", "time.sleep(600) or ")
-
-
-def install(folder, monkeypatch, program):
-    package = folder / "napkinxc"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "models.py").write_text(program)
-    facts = folder / "napkinxc-9.8.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: napkinxc\nVersion: 9.8\n")
-    known = os.environ.get("PYTHONPATH", "")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [known])]))
-    monkeypatch.setenv(peers_module.PEERS_PYTHON, PYTHON)
-    missing_peer.cache_clear()
 
 
 @pytest.fixture(autouse=True)

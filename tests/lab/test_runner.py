@@ -2,9 +2,6 @@ import errno
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -17,7 +14,6 @@ from defrag.lab import Corpus, Store, records, run_jobs, runs, summarise
 from defrag.lab.corpus import read_shared
 from defrag.lab.measures import run as measure
 from defrag.metrics import evaluate
-from tests.helpers.processes import environment
 from tests.lab.small import job_of, small_corpus
 
 
@@ -161,33 +157,6 @@ def test_closing_kills_processes_and_records_nothing(corpus, tmp_path, monkeypat
     assert all(store.get(job.key) is None or store.get(job.key)["status"] == "done" for job in jobs)
 
 
-@pytest.mark.slow
-def test_killed_program_loses_only_current_run(corpus, tmp_path):
-    program = (
-        "import sys\n"
-        "from defrag import LabelTree\n"
-        "from defrag.lab import Store, run_jobs\n"
-        "from tests.lab.small import job_of, small_corpus\n"
-        "corpus = small_corpus()\n"
-        "jobs = [job_of(corpus, LabelTree(), seed) for seed in range(50)]\n"
-        "for job, _ in run_jobs(jobs, corpus, Store(sys.argv[1])):\n"
-        "    print(job.seed, flush=True)\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, tmp_path], stdout=subprocess.PIPE, env=environment()
-    )
-    assert process.stdout.readline() == b"0\n"
-    assert process.stdout.readline() == b"1\n"
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
-    time.sleep(0.1)
-    store = Store(tmp_path)
-    assert 2 <= len(store) <= 3
-    for seed in range(2):
-        assert store.get(job_of(corpus, LabelTree(), seed).key)["status"] == "done"
-
-
 def test_two_runs_of_job_differ_in_times_only(corpus):
     job = job_of(corpus, Agglomerated(LabelTree(2), Defrag(max_cluster_size=4)), seed=3,
                  measures=("ranking", "rare", "erasure", "groups")).to_json()  # fmt: skip
@@ -298,26 +267,6 @@ def test_corpora_share_workers_and_no_run_is_repeated(corpus, tmp_path):
     assert [one["key"] for one in found] == [job.key for job in jobs]
     assert found[0] == found[3]
     assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 3
-
-
-@pytest.mark.slow
-def test_record_on_full_disk_is_yielded_but_not_kept(corpus, tmp_path, monkeypatch):
-    store = Store(tmp_path)
-    keep, calls = store.append, []
-
-    def append(record):
-        calls.append(record["seed"])
-        if len(calls) == 1:
-            raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "records.jsonl"))
-        keep(record)
-
-    monkeypatch.setattr(store, "append", append)
-    first, second = run([job_of(corpus, LabelTree(), seed) for seed in (0, 1)], corpus, store)
-    assert first["status"] == second["status"] == "done"
-    assert "No space left on device" in first[runs.UNKEPT]
-    assert str(tmp_path) in first[runs.UNKEPT]
-    assert runs.UNKEPT not in second
-    assert len(Store(tmp_path)) == 1
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,11 +14,11 @@ from scipy import sparse
 from defrag import TextClassifier
 from defrag.io import read_texts
 from defrag.lab import Job, Store, run_jobs, text_program
-from defrag.lab import peers as peers_module
 from defrag.lab.planning import plan
 from defrag.lab.records import values_of
 from defrag.lab.studies import STUDIES, Line
 from defrag.lab.texts import TextCorpus, metrics_of
+from tests.lab.small import install
 
 TOPICS = [f"http://a.org/{j}" for j in range(8)]
 PROGRAM = """
@@ -128,16 +127,8 @@ def test_run_reads_trains_and_answers(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_other_programs_rank_texts(corpus, tmp_path, monkeypatch):
-    package = tmp_path / "site" / "napkinxc"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "models.py").write_text(PROGRAM)
-    facts = tmp_path / "site" / "napkinxc-9.8.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: napkinxc\nVersion: 9.8\n")
-    known = os.environ.get("PYTHONPATH", "")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "site"), known]))
-    monkeypatch.setenv(peers_module.PEERS_PYTHON, sys.executable)
+    (tmp_path / "site").mkdir()
+    install(tmp_path / "site", monkeypatch, PROGRAM)
     line = Line("napkinXC, PLT", "napkinxc-plt")
     ((_, record),) = run_jobs([job_of(corpus, line)], corpus, Store(tmp_path / "records"))
     assert record["status"] == "done", record.get("error")

@@ -217,6 +217,12 @@ class Table:
         return any(self.best(column) for column in self.columns)
 
     @property
+    def best_legend(self) -> list[str]:
+        """What the mark of the best means, if there is one."""
+        beyond = ", by more than two standard errors over seeds" if self.clear else ""
+        return [f"best of our own numbers in a column{beyond}."] * self.has_best
+
+    @property
     def legend(self) -> list[str]:
         """The distinct meanings of the columns."""
         meanings = [column.meaning for column in self.columns if column.meaning]
@@ -421,9 +427,7 @@ class Section:
         for block in self.blocks:
             parts.append(block.to_html())
             if isinstance(block, Table):
-                beyond = ", by more than two standard errors" if block.clear else ""
-                best = [f"★ best of our own numbers in a column{beyond}."] * block.has_best
-                parts.append(_list([*best, *block.legend]))
+                parts.append(_list([*(f"★ {one}" for one in block.best_legend), *block.legend]))
         if self.plots:
             parts.append(f'<div class="figures">{"".join(p.to_html() for p in self.plots)}</div>')
         return "\n".join([*parts, "</section>"])
@@ -436,7 +440,8 @@ class Section:
                 parts.append(f"**{block.title}**\n")
             parts.append(block.to_markdown())
             if isinstance(block, Table):
-                parts.append("".join(f"{line}\n" for line in block.legend))
+                legend = [*(f"Bold: {one}" for one in block.best_legend), *block.legend]
+                parts.append("".join(f"{line}\n" for line in legend))
         return "\n".join(part for part in parts if part)
 
 

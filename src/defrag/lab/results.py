@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
@@ -34,11 +34,6 @@ RECORDS = "records"
 
 _REMARKS = "remarks.json"
 
-_BOLD = (
-    "Bold: better than all other numbers of ours in the column by more than two standard errors of "
-    "the differences over the same seeds."
-)
-
 
 def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> Findings:
     """Return the findings of a study from its records, in the order of the study."""
@@ -60,21 +55,9 @@ def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] 
 def results_page(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> str:
     """Return the page of a study as Markdown; the arguments are those of `findings_of`."""
     findings = findings_of(study, records, remarks)
-    parts = [f"# {study.title}\n", f"{study.text}\n"]
-    legend: dict[str, None] = {}
-    for table in study_tables(findings):
-        parts += [f"## {table.title.removeprefix(f'{study.title}: ')}\n", table.to_markdown()]
-        legend |= dict.fromkeys(table.legend)
-    parts += _missing(findings)
-    spread = " ±: standard deviation over seeds." if any("±" in part for part in parts) else ""
-    parts.append(f"{_BOLD}{spread} " + " ".join(legend) + "\n")
-    compared = [f"- {check.sentence()}\n" for check in checks(findings.results)]
-    if compared:
-        parts += ["## Beside published numbers\n", "".join(compared)]
-    command = f"`defrag reproduce {study.name} --data DIR` (`all` for every page)"
-    facts = Facts({"command": command, **run_facts(findings.results)})
-    parts += ["## What was run\n", facts.to_markdown()]
-    return "\n".join(parts)
+    findings = replace(findings, remarks=_missing(findings))
+    command = f"defrag reproduce {study.name} --data DIR"
+    return study_page(study.title, command, [findings], figures=False).to_markdown()
 
 
 def _missing(findings: Findings) -> list[str]:
@@ -87,7 +70,7 @@ def _missing(findings: Findings) -> list[str]:
                    if line.name not in run and (not line.data or data in line.data)]  # fmt: skip
         if missing and not any(data in remark for remark in findings.remarks):
             lines.append(f"No record on {data}: {'; '.join(missing) if run else 'all methods'}.")
-    return ["".join(f"- {line}\n" for line in lines)] if lines else []
+    return lines
 
 
 def write_records(folder: Path, findings: Findings) -> None:
@@ -259,7 +242,9 @@ def _fields(result: Result, name: str) -> list[dict[str, Any]]:
     return [values for values in found if values]
 
 
-def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Page:
+def study_page(
+    title: str, command: str, all_findings: Sequence[Findings], *, figures: bool = True
+) -> Page:
     """Return the page of some studies; ``command`` reproduces it."""
     everything = [result for findings in all_findings for result in findings.results]
     compared = {check.sentence(): check for findings in all_findings
@@ -271,7 +256,7 @@ def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Pa
         f"Compared with published numbers: {len(compared)}; different by more than their band: "
         f"{len(outside)}."
     )
-    sections = [_section(findings) for findings in all_findings]
+    sections = [_section(findings, figures=figures) for findings in all_findings]
     if compared:
         sections.append(Section("Beside published numbers", (), [_verdicts(compared)]))
     if everything:
@@ -280,17 +265,17 @@ def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Pa
     return Page(title, lead, sections)
 
 
-def _section(findings: Findings) -> Section:
+def _section(findings: Findings, *, figures: bool) -> Section:
     study = findings.study
     plots = []
     text = [study.text]
     for data in dict.fromkeys(result.data for result in findings.results):
         mine = [result for result in findings.results if result.data == data]
         done = [result for result in mine if result.statistics]
-        if done and can_plot():
+        if done and figures and can_plot():
             plots += [plot for kind in study.figures for plot in FIGURES[kind](done)]
             plots += label_plots(done, findings.names_of(data))
-    if study.figures and not can_plot():
+    if study.figures and figures and not can_plot():
         text.append(NO_PLOTS)
     blocks: list[Table | Html] = [*study_tables(findings)]
     if findings.remarks:
