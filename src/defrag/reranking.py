@@ -773,6 +773,10 @@ class Refrag(Wrapping):
 
     def _find_prototypes(self, rows: Csr, Y: Csr, seed: int) -> Csr:
         if self._printed():
+            if self.widen:
+                raise ValueError(
+                    f"widen of Refrag must be 0 with co_occurrence='paper', got {self.widen}"
+                )
             groups = self._groups(rows, Y, Defrag(), [seed])
             related = CoOccurrence.of_rows(rows, groups, scale="raw", n_threads=self._threads)
             every = np.arange(rows.shape[1], dtype=np.int32)

@@ -65,6 +65,10 @@ def test_refrag_is_as_printed(data):
         sums = np.array([wanted[label] for label in ranked])
         assert (np.diff(sums) <= 1e-6 * np.abs(sums[:-1])).all()
     assert found.shape == values.shape
+    with pytest.raises(
+        ValueError, match="widen of Refrag must be 0 with co_occurrence='paper', got 3"
+    ):
+        Refrag(BASE, co_occurrence="paper", gamma=1, propensity_weight=0, widen=3).fit(X, Y)
     one = model.explain(X[[0]])
     assert one.score == pytest.approx(float(model.predict_topk(X[[0]], 1)[1][0, 0]), rel=1e-5)
 

@@ -22,7 +22,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_compare_records_runs_and_writes_reports(folder):
     line = ["compare", "train.txt", "train.npz", "--agglomerate", "none,x", "--seeds", "2",
-            "--report", "out.html", "--markdown", "out.md", "--records", "kept"]  # fmt: skip
+            "--A", "0.5", "--B", "0.4", "--report", "out.html", "--markdown", "out.md",
+            "--records", "kept"]  # fmt: skip
     result = run(*line)
     assert result.exit_code == 0, result.stderr
     assert "LabelTree," in result.stdout
@@ -32,7 +33,8 @@ def test_compare_records_runs_and_writes_reports(folder):
     assert "LabelTree, DEFRAG-X" in (folder / "out.md").read_text(encoding="utf-8")
     lines = (folder / "kept" / "records.jsonl").read_text().splitlines()
     assert len(lines) == 4
-    said = json.loads(run_well(*line[:7], "--records", "kept", "--json"))
+    assert {(one["data"]["A"], one["data"]["B"]) for one in map(json.loads, lines)} == {(0.5, 0.4)}
+    said = json.loads(run_well(*line[:11], "--records", "kept", "--json"))
     assert (folder / "kept" / "records.jsonl").read_text().splitlines() == lines
     assert [row["method"] for row in said["methods"]] == ["LabelTree", "LabelTree, DEFRAG-X"]
     assert said["methods"][0]["runs"] == 2
