@@ -19,15 +19,16 @@ def job_of(corpus, estimator, seed=0, **options):
     return Job(type(estimator).__name__, corpus.facts, describe(estimator), seed, **options)
 
 
-def install(folder, monkeypatch, program):
-    """Make a program with the interface of napkinXC, version 9.8, importable by other processes."""
-    package = folder / "napkinxc"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "models.py").write_text(program)
-    facts = folder / "napkinxc-9.8.dist-info"
+def install(folder, monkeypatch, program, package="napkinxc/models", distribution="napkinxc"):
+    """Make a small program of others, version 9.8, importable by other processes."""
+    place = folder / f"{package}.py"
+    place.parent.mkdir()
+    (place.parent / "__init__.py").touch()
+    place.write_text(program)
+    facts = folder / f"{distribution.replace('-', '_')}-9.8.dist-info"
     facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: napkinxc\nVersion: 9.8\n")
+    named = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 9.8\n"
+    (facts / "METADATA").write_text(named)
     known = os.environ.get("PYTHONPATH", "")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [known])]))
     monkeypatch.setenv(PEERS_PYTHON, sys.executable)

@@ -1,5 +1,6 @@
 """Other programs in an experiment; the program is a small one with the interface of napkinXC."""
 
+import dataclasses
 import subprocess
 import sys
 import time
@@ -9,7 +10,8 @@ import pytest
 
 from defrag.lab import Store, run_jobs
 from defrag.lab import peers as peers_module
-from defrag.lab.peers import missing_peer, write_inputs
+from defrag.lab.measures import run as measure
+from defrag.lab.peers import WORD_VECTORS, missing_peer, write_inputs
 from defrag.lab.planning import plan
 from defrag.lab.studies import STUDIES, Line
 from defrag.metrics import evaluate
@@ -78,6 +80,38 @@ def test_programs_are_run_and_missing_ones_remarked(tmp_path, monkeypatch):
     assert plain["peak_memory"] > 2e7
     assert groups["model_bytes"] == 1000 + groups["groups"]["n_clusters"]
     assert groups["groups"]["cpu"] <= groups["training"]["cpu"]
+
+
+FASTTEXT = """
+class Model:
+    def __init__(self, words):
+        self.words = ["</s>", *words]
+
+    def get_dimension(self):
+        return 2
+
+    def get_word_vector(self, word):
+        return [int(word) % 3 + 1.0, 1.0]
+
+def train_unsupervised(path, thread, **options):
+    return Model({word for line in open(path) for word in line.split()})
+"""
+
+
+@pytest.mark.slow
+def test_word_vectors_of_another_program_are_clustered(tmp_path, monkeypatch):
+    line = Line("G", "parabel", f"defrag:representation={WORD_VECTORS},n_clusters=3")
+    lines = dataclasses.replace(study(), lines=[line])
+    corpus = small_corpus()
+    monkeypatch.setenv(peers_module.PEERS_PYTHON, "/nowhere/python")
+    assert plan(lines, corpus)[0].remarks[0].startswith("fastText is left out: /nowhere/python")
+    install(tmp_path, monkeypatch, FASTTEXT, "fasttext/__init__", "fasttext-numpy2")
+    job = dataclasses.replace(plan(lines, corpus)[0].jobs[0], measures=("ranking", "groups"))
+    result, model, _ = measure(job.to_json(), corpus.train, corpus.test)
+    assert result["metrics"]["P@1"] > 0
+    assert result["groups"]["n_clusters"] == 3
+    seen = np.flatnonzero(np.diff(corpus.train.X.tocsc().indptr))
+    assert model.members_[0][0].representation[seen, 0].tolist() == (seen % 3 + 1).tolist()
 
 
 @pytest.mark.slow
