@@ -77,9 +77,10 @@ def check_data(
         fitted.trial_ = trial
         vectorizer = pack(fitted)
         if estimator.answers is not None and labels.multilabel:
-            aims: Any = {"aim": estimator.answers, "least_precision": estimator.least_precision}
+            aims: Any = {"aim": estimator.answers, "least_precision": estimator.least_precision,
+                         "quick": estimator.preset == "fast"}  # fmt: skip
             data = points, labels.matrix, None
-            found = answers_without(estimator._unfitted_base(seed), texts, data, **aims)
+            found = answers_without(estimator._unfitted_base(seed).base, texts, data, **aims)
             vectorizer |= _prefixed(_ANSWERS, pack_answers(*found))
     else:
         points = _unpack_vectorizer(vectorizer, estimator).transform(texts)
@@ -89,7 +90,7 @@ def check_data(
 def classifier_of(estimator: Trainable, seed: int) -> Classifier:
     """Return an unfitted copy of the classifier whose units are trained."""
     if isinstance(estimator, TextClassifier):
-        return estimator._unfitted_base(seed)
+        return estimator._unfitted_base(seed).base
     model: Classifier = clone(estimator)
     return model
 
@@ -100,7 +101,7 @@ def with_texts(
     """Return a fitted text classifier, assembled from its parts."""
     model: TextClassifier = clone(estimator)
     fitted = _unpack_vectorizer(vectorizer, estimator)
-    model.vectorizer_, model.base_, model.n_extra_ = fitted, base, 0
+    model.vectorizer_, model.base_, model.n_extra_, model.chosen_ = fitted, base, 0, ""
     labels = sizes.classes, sizes.dense, sizes.multilabel
     model._set_labels(*labels)
     answers = _without_prefix(vectorizer, _ANSWERS)

@@ -194,6 +194,8 @@ def plan_and_data(
     for name, value in estimator.get_params().items():
         if name.endswith(("calibration", "class_weight")) and value is not None:
             raise ValueError(f"{name} must be None in a plan, got {value!r}")
+        if name == "preset" and value == "best":
+            raise ValueError("preset must not be 'best' in a plan, which tries no classifiers")
     estimator = clone(estimator)
     estimator._check_parameters()
     seed = check_seed(estimator.random_state)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from defrag.lab.peers import PEERS, WORD_VECTORS, run_peer, word_vectors
 from defrag.lab.records import size_of, timed
 from defrag.lab.texts import TextFiles, run_on_texts
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
+from defrag.presets import choose_for_rows
 from defrag.specs import build
 
 K = (1, 3, 5)
@@ -43,6 +45,8 @@ def run(
         return run_on_texts(job, train)
     if job["estimator"]["kind"] in PEERS:
         return _run_peer(job, train, test)
+    if job["estimator"]["kind"] == "preset":
+        return _run_preset(job, train, test)
     model = build(job["estimator"])
     _learn_word_vectors(model, train, job["seed"])
     seeded = {"random_state": job["seed"], "n_jobs": job["n_jobs"]}
@@ -97,6 +101,24 @@ def _run_peer(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str,
     if pooling is not None:
         result["groups"] = _groups(pooling, [found["cluster_cpu"]])
     return result, None, (labels, None)
+
+
+def _run_preset(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
+    """Do the same with the classifier that a preset chooses; to choose it is part of training."""
+    given: Any = {"random_state": job["seed"], "n_jobs": job["n_jobs"]}
+    choose = partial(choose_for_rows, **job["estimator"]["parameters"], **given)
+    chosen, (base, reason) = timed(partial(choose, X=train.X, Y=train.Y))
+    training, model = timed(base.fit, train.X, train.Y)
+    prediction, found = timed(ranking_of, model, test.X, max(K))
+    result = {
+        "training": {clock: training[clock] + chosen[clock] for clock in training},
+        "prediction": prediction,
+        "peak_memory": peak_memory(),
+        "model_bytes": size_of(model),
+        "metrics": _ranking(found[0], train, test, _constants(job)),
+        "chosen": {"base": reason},
+    }
+    return result, model, found
 
 
 def ranking_of(model: Any, X: Any, k: int) -> tuple[Any, Any]:

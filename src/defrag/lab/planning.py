@@ -22,6 +22,7 @@ from defrag.lab.results import Findings
 from defrag.lab.runs import NOT_RUN, Interrupted, Messages, is_stored, run_all
 from defrag.lab.studies import Line, Study, suited
 from defrag.lab.texts import NGRAM_SETS, TextCorpus, ngram_corpus
+from defrag.presets import MULTIPLE, usual
 from defrag.specs import Spec, build
 
 ALL_PEERS = PEERS | TEXT_PEERS
@@ -441,6 +442,8 @@ def run_seconds(spec: Spec, corpus: Corpus) -> float:
     train = corpus.train
     if spec["kind"] in PEERS:
         return peers.run_seconds(spec["kind"], train.X, train.Y, corpus.facts.test_points)
+    if spec["kind"] == "preset":
+        return MULTIPLE * usual().base._training_cost(train.X, train.Y).seconds
     seconds: float = build(spec)._training_cost(train.X, train.Y).seconds
     inner = spec
     while isinstance(inner["parameters"].get("base"), dict):

@@ -58,6 +58,7 @@ def combine(
 class Line:
     """A method of a study: its name, and the words of :func:`defrag.specs.parse_composite`.
 
+    ``preset:best`` is what the preset chooses, ``preset:`` the default.
     ``seeds`` is their number, if it is not that of the study; ``data`` the data sets that it is
     for, if these are not all.
     """
@@ -77,6 +78,13 @@ class Line:
         """Return the method with its estimator."""
         if self.classifier in TEXT_PEERS:
             return Method(self.name, {"kind": self.classifier, "parameters": {}})
+        kind, _, word = self.classifier.partition(":")
+        if kind == "preset":
+            if not self.texts:
+                return Method(self.name, {"kind": kind, "parameters": {"preset": word}})
+            spec = describe(TextClassifier(preset=word or None))
+            spec["parameters"]["names"] = self.names
+            return Method(self.name, spec)
         if self.texts:
             base = parse_composite(self.classifier, self.groups)[1]
             spec = describe(TextClassifier(base))
@@ -133,6 +141,7 @@ class Study:
 
 _P = ("P@1", "P@3", "P@5")
 _PSP = ("PSP@1", "PSP@3", "PSP@5")
+_TEXT_COST = ("train_cpu", "predict_ms", "model_bytes")
 _COST = ("train_cpu", "learn_cpu", "predict_ms", "model_bytes", "peak_memory")
 _EURLEX, _DEBIAN, _TIBKAT, _YSO = "eurlex-4k", "debian", "tibkat-core", "yso-finna-en"
 _WIKI10, _DELICIOUS = "wiki10-31k", "delicious-200k"
@@ -508,6 +517,31 @@ _ALL = [
         (*_P, *_COST, "dimension"),
         ("pareto",),
         ("ranking", "groups"),
+    ),
+    Study(
+        "presets",
+        "Presets on texts",
+        "The default, and what is faster or better by one word; with names where labels have any. "
+        "Training is all that happens from strings to the model.",
+        [
+            Line(f"{word or 'default'}{suffix}", f"preset:{word}", texts=True, names=bool(suffix))
+            for suffix in ("", ", names")
+            for word in ("fast", "", "best")
+        ],
+        TEXT_SETS,
+        (*_P, "nDCG@5", "F1@5", "PSP@5", *_TEXT_COST),
+        (),
+        ("texts",),
+        seeds=1,
+    ),
+    Study(
+        "presets_rows",
+        "Presets on rows",
+        "The same on rows; choosing is a part of training.",
+        [Line(word or "default", f"preset:{word}") for word in ("fast", "", "best")],
+        (_EURLEX, _YSO),
+        (*_P, "nDCG@5", "PSP@5", *_TEXT_COST),
+        seeds=1,
     ),
     Study(
         "texts",

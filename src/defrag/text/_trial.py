@@ -13,10 +13,7 @@ from defrag import _native
 from defrag._progress import logger
 from defrag._scikit import clone
 from defrag._scratch import AS_JSON, kept
-from defrag.classifiers import LabelTree
-from defrag.focusing import Focused
-from defrag.metrics._ranked import rank
-from defrag.metrics.ranking import ndcg_of_points
+from defrag.presets import held_out_ndcg, quick, usual
 from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from defrag.classifiers._base import Classifier
     from defrag.typing import Csr
 
 LEAST_TEXTS = 5_000
@@ -41,23 +39,26 @@ _LONGEST_LINE, _SHARE_WITH_LINE = 1_000, 0.9
 
 
 def choose_features(
-    texts: Sequence[str], Y: Csr, *, n_jobs: int | None
+    texts: Sequence[str], Y: Csr, *, n_jobs: int | None, quickly: bool = False
 ) -> tuple[TextVectorizer, str]:
     """Return an unfitted vectoriser that suits the texts, and the reason in words.
 
     Trees of words and pairs of words, of character n-grams of 4 and of 5 are trained on a part of
-    the texts. Characters are chosen if their nDCG@5 on others is better by a point and a standard
-    error. Then the first line, if texts begin with short ones, gets features of its own unless that
-    is worse by a standard error, and the next ones if they are better by one. The same texts give
-    the same choice.
+    the texts, ``quickly`` those of the preset "fast". Characters are chosen if their nDCG@5 on
+    others is better by a point and a standard error. Then the first line, if texts begin with short
+    ones, gets features of its own unless that is worse by a standard error, and the next ones if
+    they are better by one. The same texts give the same choice.
     """
-    parameters, reason = kept("trial", lambda: _try(texts, Y, n_jobs), AS_JSON)
+    base = quick() if quickly else usual().base
+    parameters, reason = kept("trial", lambda: _try(texts, Y, base, n_jobs), AS_JSON)
     lines = parameters["lines"]
     fixed = {"lines": None if lines is None else tuple(lines), "n_jobs": n_jobs}
     return TextVectorizer(**parameters | fixed), reason
 
 
-def _try(texts: Sequence[str], Y: Csr, n_jobs: int | None) -> tuple[dict[str, Any], str]:
+def _try(
+    texts: Sequence[str], Y: Csr, base: Classifier, n_jobs: int | None
+) -> tuple[dict[str, Any], str]:
     """Return the parameters of the vectoriser that suits the texts, and the reason."""
     words, *others = candidates = [
         TextVectorizer(ngrams=2, n_jobs=n_jobs),
@@ -71,7 +72,7 @@ def _try(texts: Sequence[str], Y: Csr, n_jobs: int | None) -> tuple[dict[str, An
     n_tried = min(len(labelled) // _SHARE, _MOST_TEXTS)
     tried = np.random.default_rng(0).permutation(labelled)[:n_tried]
     held, rest = np.sort(tried[: n_tried // _HELD_OUT]), np.sort(tried[n_tried // _HELD_OUT :])
-    found = [_ndcg(one, texts, Y, (rest, held)) for one in candidates]
+    found = [_ndcg(one, texts, Y, (rest, held), base) for one in candidates]
     gains = [one - found[0] for one in found[1:]]
     means = [float(gain.mean()) for gain in gains]
     errors = [float(gain.std()) / len(held) ** 0.5 for gain in gains]
@@ -85,7 +86,7 @@ def _try(texts: Sequence[str], Y: Csr, n_jobs: int | None) -> tuple[dict[str, An
     chosen, ndcg = (others[best], found[1 + best]) if wins else (words, found[0])
     while _has_line(texts, tried, n := len(chosen.lines or ())):
         longer = clone(chosen).set_params(lines=(_LINE_WEIGHT,) * (n + 1))
-        gain = (with_line := _ndcg(longer, texts, Y, (rest, held))) - ndcg
+        gain = (with_line := _ndcg(longer, texts, Y, (rest, held), base)) - ndcg
         error = float(gain.std()) / len(held) ** 0.5
         reason += f", {gain.mean():+.1f} ± {error:.1f} with features of line {n + 1}"
         # A first line is a title as a rule, and titles gain more with more texts than are tried.
@@ -112,16 +113,13 @@ def _ndcg(
     texts: Sequence[str],
     Y: Csr,
     parts: tuple[NDArray[np.int64], NDArray[np.int64]],
+    base: Classifier,
 ) -> NDArray[np.float64]:
-    """Return nDCG@5 in percent of each text of the second part, of a tree of the first."""
+    """Return nDCG@5 in percent of each text of the second part, of a classifier of the first."""
     kept, held = parts
     try:
         X = vectorizer.fit_transform([texts[i] for i in kept.tolist()])
     except ValueError:  # no such feature occurs in two texts
         return np.zeros(len(held))
-    model = Focused(LabelTree(), random_state=0, n_jobs=vectorizer.n_jobs)
-    model._fit_canonical(X, Y[kept])
     rows = _native.as_matrix(vectorizer._weigh([texts[i] for i in held.tolist()]))
-    k = min(_K, Y.shape[1])
-    labels, _ = model._rank(rows, k, exhaustive=False)
-    return 100 * ndcg_of_points(rank(Y[held], labels, k), k)
+    return held_out_ndcg(base, (X, Y[kept], None), (rows, Y[held], None), n_jobs=vectorizer.n_jobs)

@@ -48,6 +48,7 @@ LEAST_TEXTS = 1000
 _HELD_OUT, _MOST_HELD_OUT = 0.2, 10_000
 # Of the others, half train the model that ranks the held-out ones: more change nothing.
 _TRAINED, _MOST_TRAINED = 0.5, 200_000
+_QUICK_HELD_OUT, _QUICK_TRAINED = 0.1, 0.25
 _LEAST_POSITIVES = 20  # of a label with a cut of its own
 _NEVER = LARGEST
 _CALIBRATION_STREAM = 1
@@ -177,17 +178,20 @@ class Answers:
 # --- Learning them.
 
 
-def held_out(texts: Sequence[str], Y: Csr) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+def held_out(
+    texts: Sequence[str], Y: Csr, *, quick: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """Return texts to rank, and those that train the model which ranks them; None if too few.
 
-    Equal texts are in one of them only: a hash decides.
+    Equal texts are in one of them only: a hash decides. With ``quick``, there are fewer.
     """
     labelled = np.flatnonzero(np.diff(Y.indptr))
     if len(labelled) < LEAST_TEXTS:
         return None
     fold = fold_of(texts_at(texts, labelled), "answers")
-    share = min(_HELD_OUT, _MOST_HELD_OUT / len(labelled))
-    trained = min(_TRAINED, _MOST_TRAINED / len(labelled))
+    shares = (_QUICK_HELD_OUT, _QUICK_TRAINED) if quick else (_HELD_OUT, _TRAINED)
+    share = min(shares[0], _MOST_HELD_OUT / len(labelled))
+    trained = min(shares[1], _MOST_TRAINED / len(labelled))
     return labelled[fold < share], labelled[(fold >= share) & (fold < share + trained)]
 
 
@@ -198,6 +202,7 @@ def answers_without(
     table: LabelTable | None = None,
     *,
     n_threads: int = 1,
+    quick: bool = False,
     **aims: Any,
 ) -> tuple[Answers | None, str]:
     """Return what answers are, chosen on training texts that a part of the model is without.
@@ -214,11 +219,13 @@ def answers_without(
         The labels of the model, with the ranker by names, if there is one.
     n_threads : int, default=1
         Number of threads.
+    quick : bool, default=False
+        Whether fewer texts teach it.
     **aims
         As of :func:`learn_answers`.
     """
     X, Y, weights = points
-    parts = held_out(texts, Y)
+    parts = held_out(texts, Y, quick=quick)
     if parts is None:
         few = f"fewer than {LEAST_TEXTS:,} texts with labels"
         return None, f"scores above 0.5: nothing is learnt from {few}"
