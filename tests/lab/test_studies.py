@@ -8,8 +8,9 @@ from defrag import DiSMEC, LabelTree, registry
 from defrag.agglomeration import Tight
 from defrag.classifiers._support import Cost
 from defrag.io.datasets import _FOLDERS, REPOSITORY
-from defrag.lab import COLUMNS, Store, planning, texts
+from defrag.lab import Store, planning, texts
 from defrag.lab.comparison import FIGURES
+from defrag.lab.page import COLUMNS
 from defrag.lab.peers import run_seconds
 from defrag.lab.planning import Plan, cut, plan, schedule
 from defrag.lab.published import PUBLISHED

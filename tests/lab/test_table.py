@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from defrag.lab import COLUMNS, Row, Table, table_of
+from defrag.lab.page import COLUMNS, Row, Table, table_of
 from defrag.lab.records import Statistic
 from tests.lab.made_up import results
 

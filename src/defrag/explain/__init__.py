@@ -9,10 +9,9 @@ from defrag.explain.explanation import (
     LabelFeatures,
     Segment,
 )
-from defrag.explain.parts import Attribution, Step
+from defrag.explain.parts import Step
 
 __all__ = [
-    "Attribution",
     "Contribution",
     "Explanation",
     "Explanations",

@@ -139,23 +139,15 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """The contributions of the entries of a row to the scores of some labels.
+    """The contributions of the entries of a row to the scores of some labels."""
 
-    Attributes
-    ----------
-    contributions : ndarray of float64, shape (n_labels, n_entries)
-        They add up to the score minus the score of a row without features.
-    paths : sequence of sequences of Step
-        The path to each label in a tree, or in several; empty for methods without trees.
-    notes : sequence of sequences of str
-        Remarks on the score of each label.
-    how : str
-        How the contributions were computed.
-    """
-
+    # They add up to the score minus the score of a row without features.
     contributions: NDArray[np.float64]
+    # The path to each label in a tree, or in several; empty for methods without trees.
     paths: Sequence[Sequence[Step]]
+    # Remarks on the score of each label.
     notes: Sequence[Sequence[str]]
+    # How the contributions were computed.
     how: str
 
     @classmethod

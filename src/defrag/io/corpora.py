@@ -216,20 +216,13 @@ def texts_and_labels(corpus: Corpus) -> Iterator[tuple[str, list[str] | None]]:
 
 @dataclass(frozen=True)
 class Corpus:
-    """An open corpus.
+    """An open corpus."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in error messages.
-    form : CorpusForm
-        Its format.
-    documents : iterator of Document
-        Its documents, read lazily.
-    """
-
+    # Its name in error messages.
     name: str
+    # Its format.
     form: CorpusForm
+    # Its documents, read lazily.
     documents: Iterator[Document]
 
 

@@ -7,22 +7,14 @@ product is complete.
 from __future__ import annotations
 
 from defrag.lab.corpus import Corpus
-from defrag.lab.page import COLUMNS, Column, Page, Row, Section, Table, table_of
 from defrag.lab.records import Job, Statistic, Store, summarise
 from defrag.lab.runs import run_jobs
 
 __all__ = [
-    "COLUMNS",
-    "Column",
     "Corpus",
     "Job",
-    "Page",
-    "Row",
-    "Section",
     "Statistic",
     "Store",
-    "Table",
     "run_jobs",
     "summarise",
-    "table_of",
 ]

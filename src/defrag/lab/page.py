@@ -28,32 +28,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """A column of a table."""
 
-    Parameters
-    ----------
-    key : str
-        Name of the number in :func:`defrag.lab.records.values_of`.
-    title : str
-        Heading.
-    digits : int
-        Number of decimals.
-    best : {"most", "least"}, optional
-        Whether larger or smaller values are better, if either.
-    scale : float, default=1
-        Factor applied to a number before it is formatted.
-    meaning : str
-        One sentence for the legend.
-    short : str
-        Heading on a terminal, if the title is too wide for it.
-    """
-
+    # Name of the number in :func:`defrag.lab.records.values_of`.
     key: str
+    # Heading.
     title: str
+    # Number of decimals.
     digits: int
+    # Whether larger or smaller values are better, if either.
     best: Literal["most", "least"] | None
+    # Factor applied to a number before it is formatted.
     scale: float = 1.0
+    # One sentence for the legend.
     meaning: str = ""
+    # Heading on a terminal, if the title is too wide for it.
     short: str = ""
 
     def write(self, value: float) -> str:
@@ -108,49 +97,32 @@ COLUMNS = {column.key: column for column in _ALL}
 
 @dataclass(frozen=True)
 class Row:
-    """A method and its numbers.
+    """A method and its numbers."""
 
-    Parameters
-    ----------
-    name : str
-        The method.
-    values : mapping from column key to Statistic
-        Its numbers; missing columns stay empty.
-    note : str, optional
-        Reason why there are no numbers, shown in their place.
-    published : bool, default=False
-        Whether the numbers are published ones, which are not compared with ours.
-    """
-
+    # The method.
     name: str
+    # Its numbers; missing columns stay empty.
     values: Mapping[str, Statistic] = field(default_factory=dict)
+    # Reason why there are no numbers, shown in their place.
     note: str | None = None
+    # Whether the numbers are published ones, which are not compared with ours.
     published: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of methods by columns; the best of our own numbers in a column is marked.
+    """A table of methods by columns; the best of our own numbers in a column is marked."""
 
-    Parameters
-    ----------
-    title : str
-        Heading.
-    columns : sequence of Column
-        Numbers to show.
-    rows : sequence of Row
-        Methods, in order.
-    noun : str, default="method"
-        Heading of the first column.
-    clear : bool, default=False
-        Whether only that is best which is better than all others by more than two standard errors
-        of the difference over the same seeds.
-    """
-
+    # Heading.
     title: str
+    # Numbers to show.
     columns: Sequence[Column]
+    # Methods, in order.
     rows: Sequence[Row]
+    # Heading of the first column.
     noun: str = "method"
+    # Whether only that is best which is better than all others by more than two standard errors of
+    # the difference over the same seeds.
     clear: bool = False
 
     def cell(self, row: Row, column: Column) -> str:
@@ -331,17 +303,7 @@ def _latex(text: str) -> str:
 def table_of(
     title: str, results: Iterable[Result], columns: Sequence[str], *, clear: bool = False
 ) -> Table:
-    """Return the table of some results.
-
-    Parameters
-    ----------
-    title : str
-        Heading.
-    results : iterable of Result
-        Methods, in order.
-    columns : sequence of str
-        Keys of ``COLUMNS``.
-    """
+    """Return the table of some results; ``columns`` are keys of ``COLUMNS``."""
     rows = []
     for result in results:
         numbers = result.statistics
@@ -396,23 +358,15 @@ class Html:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs, tables, and figures side by side.
+    """A heading, paragraphs, tables, and figures side by side."""
 
-    Parameters
-    ----------
-    heading : str
-        The heading.
-    text : sequence of str
-        Paragraphs.
-    blocks : sequence of Table, Facts or Html
-        Content after the paragraphs.
-    plots : sequence of Plot
-        Figures after the blocks.
-    """
-
+    # The heading.
     heading: str
+    # Paragraphs.
     text: Sequence[str] = ()
+    # Content after the paragraphs.
     blocks: Sequence[Table | Facts | Html] = ()
+    # Figures after the blocks.
     plots: Sequence[Plot] = ()
 
     @property
@@ -449,13 +403,6 @@ class Section:
 class Page:
     """A report.
 
-    Parameters
-    ----------
-    title, lead : str
-        Heading, and one or two sentences below it.
-    sections : sequence of Section
-        Sections of the page.
-
     Examples
     --------
     >>> page = Page("A report", "What was found.", [Section("Data", ["None."])])
@@ -463,8 +410,10 @@ class Page:
     True
     """
 
+    # Heading, and one or two sentences below it.
     title: str
     lead: str
+    # Sections of the page.
     sections: Sequence[Section] = field(default_factory=tuple)
 
     def to_html(self) -> str:
