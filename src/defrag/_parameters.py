@@ -224,19 +224,12 @@ def param(
 
     Whatever is not given is that of the parameter of the same name in a base class.
 
-    Parameters
-    ----------
-    rule : Rule, optional
-        The rule of its values; without one, the estimator checks them itself.
-    doc : str
-        What it means; the first sentence is the help text of the flag.
-    default : object
-        The default value. By keyword, because type checkers look for it there.
-    kind : str
-        Its type in the docstring, if that of the rule does not do; with the default, if it has
-        other words than ``repr``.
-    kw_only : bool
-        Whether it is given by name only. The first ones of some estimators are not.
+    - ``rule``: the rule of its values; without one, the estimator checks them itself.
+    - ``doc``: what it means; the first sentence is the help text of the flag.
+    - ``default``: given by keyword, because type checkers look for it there.
+    - ``kind``: its type in the docstring, if that of the rule does not do; with the default, if it
+      has other words than ``repr``.
+    - ``kw_only``: whether it is given by name only. The first ones of some estimators are not.
     """
     return Parameter(default, rule, doc, kind, kw_only)
 

@@ -104,15 +104,6 @@ def redundancy(X: Csr, seed: int) -> float:
     have the same first point with the probability that a point with one of them has both. Of the
     entries of the other points, distinct first points are counted, and again after the points of
     each feature were moved round by a distance of its own: frequent features coincide by chance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X = sparse.random_array((2000, 500), density=0.02, rng=np.random.default_rng(0))
-    >>> one, three = sparse.csr_array(X), sparse.csr_array(sparse.hstack([X, X, X]))
-    >>> round(redundancy(one, 0), 1), round(redundancy(three, 0), 1)
-    (1.0, 2.7)
     """
     rng = np.random.default_rng([seed, 1])
     n_points = X.shape[0]

@@ -34,15 +34,7 @@ def member_seeds(seed: int, n_members: int) -> list[int]:
 
 
 def largest_ids(weights: NDArray[Any], n: int) -> Ids:
-    """Return the ids of the ``n`` largest weights in ascending order; ties go to the lower id.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag.trees import largest_ids
-    >>> largest_ids(np.array([5, 9, 5, 1, 5]), 3)
-    array([0, 1, 2], dtype=int32)
-    """
+    """Return the ids of the ``n`` largest weights in ascending order; ties go to the lower id."""
     chosen = np.argsort(-np.asarray(weights), kind="stable")[:n]
     return np.sort(chosen).astype(np.int32)
 
@@ -270,12 +262,6 @@ def count_leaves(n_items: int, max_leaf_size: int, *, stop: str = "leaf<=d0") ->
     - ``max_leaf_size``: the d0 of the stopping rule.
     - ``stop`` {"leaf<=d0", "leaf<2*d0"}: the stopping rule: that of the official program and the
       paper's text, or that of the paper's tables.
-
-    Examples
-    --------
-    >>> from defrag.trees import count_leaves
-    >>> count_leaves(5000, 8), count_leaves(5000, 8, stop="leaf<2*d0")
-    (1024, 512)
     """
     shape = _shape(n_items, n_items, max_leaf_size=max_leaf_size, stop=stop, n_leaves=None)
     return int(np.count_nonzero(shape.first_child < 0))

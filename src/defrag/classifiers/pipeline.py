@@ -14,23 +14,10 @@ if TYPE_CHECKING:
 
 
 def predict_topk(model: Any, X: Any, k: int = 5, **options: Any) -> tuple[Ids, Floats]:
-    """Return the best labels of each point by a classifier, or by a pipeline that ends in one.
+    """Return the best labels of each point by a fitted classifier, or a pipeline that ends in one.
 
-    Parameters
-    ----------
-    model : classifier or Pipeline
-        A fitted classifier of this library, or a fitted pipeline whose last step is one.
-    X : data
-        Input of the classifier or of the first step of the pipeline.
-    k : int, default=5
-        Number of labels.
-    **options : dict
-        Further arguments of :meth:`Classifier.predict_topk`.
-
-    Returns
-    -------
-    labels, scores : ndarray
-        The result of ``predict_topk`` of the classifier.
+    ``X`` is the input of the classifier or of the first step; ``options`` are further arguments of
+    ``predict_topk`` of the classifier.
     """
     if isinstance(model, Pipeline):
         for step in _transformers(model):

@@ -33,15 +33,7 @@ def combine(
     rerank: Sequence[str] = (NONE,),
     impute: Sequence[str] = (NONE,),
 ) -> list[Method]:
-    """Return every combination of words; see :func:`defrag.specs.parse_composite`.
-
-    Examples
-    --------
-    >>> for method in combine(["label-tree:n_trees=3"], ["none", "xy"]):
-    ...     print(method.name)
-    LabelTree(n_trees=3)
-    LabelTree(n_trees=3), DEFRAG-XY
-    """
+    """Return every combination of words; see :func:`defrag.specs.parse_composite`."""
     methods: dict[str, Method] = {}
     for words in product(classifiers, groups, rerank, impute):
         name, model = parse_composite(*words)
