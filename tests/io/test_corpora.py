@@ -1,20 +1,23 @@
 """Corpora in the formats of other programs."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 import re
+import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io import documents, read_texts
+from defrag.io import ReadLimits, documents, read_texts
 from defrag.io.corpora import likely_forms, open_corpus
 from defrag.io.documents import CorpusOptions
-from defrag.io.files import open_input
+from defrag.io.files import atomic_writer, load_zstd, open_input
 
 TEXTS = ["quick sort", "sparse matrix"]
 LABELS = [["sorting", "files"], ["algebra"]]
@@ -53,6 +56,8 @@ ARCHIVE = gzip.compress(b"body,tags\nquick sort,sorting files\nsparse matrix,alg
          {"label_names": ["files", "algebra", "unused", "sorting"]}),
         ("a.tsv", "7\tsorting files\tquick sort\n8\talgebra\tsparse matrix\n", {}),
         ("a.tsv", "\ufeff7\tsorting files\tquick sort\r\n8\talgebra\tsparse matrix", {}),
+        ("a.json", ('{"text": "quick sort", "subjects": [{"uri": "sorting", "label": "one"}, '
+                    '{"uri": "files"}]}\n{"title": "sparse matrix", "labels": "algebra"}\n'), {}),
         ("a.jsonl", ('{"text": "quick sort", "target_ind": [1, 0]}\n'
                      '{"text": "sparse matrix", "target_ind": [2]}'),
          {"label_names": ["files", "sorting", "algebra"]}),
@@ -204,6 +209,9 @@ def test_folders_of_annif_are_read(tmp_path):
         read_texts(tmp_path / "empty", form="lines")
 
 
+FINE = '{"text": "fine", "labels": ["a"]}\n'
+
+
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
@@ -249,6 +257,22 @@ def test_folders_of_annif_are_read(tmp_path):
         ("a", "9" * 5000 + "\ty\n", {"form": "pecos", "label_names": ["p"]}, r"a:1: label 999"),
         ("a", "1\ta\n", {"form": "libmultilabel"}, r"a:1: expected id<TAB>labels<TAB>text, got 2"),
         ("a", b"\xff\n", {"form": "lines"}, r"a:1: invalid UTF-8 at byte 0 of the line"),
+        ("a.jsonl", FINE + "{", {}, r"a\.jsonl:2: invalid JSON: .* at character 1"),
+        ("a.jsonl", FINE + "[]", {}, r"a\.jsonl:2: expected a JSON object, got \[\]"),
+        ("a.jsonl", FINE + '{"body": "x"}', {}, r":2: no 'text', or 'title' and 'content', am"),
+        ("a.jsonl", FINE + '{"text": 3, "labels": []}', {}, r":2: 'text' must be a string, got 3"),
+        ("a.jsonl", FINE + '{"text": "x", "labels": [true]}', {},
+         r":2: 'labels' must be a non-empty name, .*, got \[true\]: give --labels-col"),
+        ("a.jsonl", FINE + '{"text": "x", "labels": [""]}', {}, r":2: 'labels' must be a non-emp"),
+        ("a.jsonl", FINE + '{"text": "x", "labels": {"a": 1}}', {}, r":2: 'labels' must be"),
+        ("a.jsonl", FINE + '{"text": "x"}', {}, r":2: a text without labels, but others have them"),
+        ("a.jsonl", FINE.encode() + b'{"text": "\xff"}', {}, r":2: invalid UTF-8 at byte 10 "),
+        ("a.jsonl", FINE + "[" * 100_000, {}, r"a\.jsonl:2: invalid JSON"),
+        ("a.jsonl", '{"text": "x"}\n' + FINE, {}, r"a\.jsonl:2: a text without labels"),
+        ("a.jsonl", "\n\n", {}, "has no texts"),
+        ("a.json", '{"text": "x", "subjects": [{"label": "one"}]}', {}, "'subjects' must .* name or"),
+        ("a.json", '{"text": "x", "target_ind": [-1]}', {}, "'target_ind' .* a number >= 0"),
+        ("a.json", '{"text": ' + "9" * 5000 + "}", {}, "a.json:1: "),
     ],
 )  # fmt: skip
 def test_broken_files_are_refused(tmp_path, name, content, options, message):
@@ -424,3 +448,76 @@ def test_all_formats_give_same_documents(tmp_path_factory, documents):
             path, form=form, label_separator="space", labels_path=labels_path
         )  # fmt: skip
         assert found == (texts, labels), form
+
+
+def test_texts_and_labels_are_read(tmp_path):
+    path = write(
+        tmp_path / "a.jsonl",
+        '\ufeff{"text": "eins zwei", "labels": ["a", "é"]}\r\n\n'
+        '{"title": "T", "content": "C", "labels": [], "other": 3}\n{"text": "", "labels": "b"}',
+    )
+    assert read_texts(path) == (["eins zwei", "T\nC", ""], [["a", "é"], [], ["b"]])
+
+
+def test_compressed_texts_without_labels_are_read(tmp_path):
+    path = write(tmp_path / "a.jsonl.xz", lzma.compress(b'{"text": "one"}\n{"title": "two"}\n'))
+    assert read_texts(path) == (["one", "two"], None)
+
+
+def test_unknown_format_is_refused(tmp_path):
+    path = write(tmp_path / "a", '{"text": "x"}\n')
+    with pytest.raises(ValueError, match=r"a: the format must be one of .*: its name does not"):
+        read_texts(path)
+    with pytest.raises(ValueError, match=r"a: the format must be one of jsonl.*: got 'xml'"):
+        read_texts(path, form="xml")
+    assert read_texts(path, form="jsonl").texts == ["x"]
+
+
+ZSTD = load_zstd()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress, ZSTD.compress])
+def test_compression_is_recognised_by_content(tmp_path, pack):
+    line = b'{"text": "one", "labels": ["a"]}\n'
+    content = pack(line * 50_000)
+    assert len(read_texts(write(tmp_path / "a.jsonl", content)).texts) == 50_000
+    with pytest.raises(FormatError, match=r"the compressed data are (truncated|damaged)"):
+        read_texts(write(tmp_path / "a.jsonl", content[: len(content) // 2]))
+    damaged = bytearray(content)
+    damaged[len(content) // 2] ^= 255
+    with pytest.raises(FormatError, match=r"the compressed data are (truncated|damaged)"):
+        read_texts(write(tmp_path / "a.jsonl", bytes(damaged)))
+    with pytest.raises(FormatError, match="expands to more than 1000 bytes"):
+        read_texts(write(tmp_path / "a.jsonl", content), limits=ReadLimits(max_bytes=1000))
+
+
+def test_missing_zstd_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "compression", None)
+    monkeypatch.setitem(sys.modules, "backports", None)
+    path = write(tmp_path / "a.jsonl", ZSTD.compress(b'{"text": "one"}'))
+    with pytest.raises(FormatError, match=r"a\.jsonl: is compressed with zstd: pip install"):
+        read_texts(path)
+    with (
+        pytest.raises(ImportError, match=r"b\.txt\.zst: needs zstd: pip install"),
+        atomic_writer(tmp_path / "b.txt.zst"),
+    ):
+        pass
+    assert not (tmp_path / "b.txt.zst").exists()
+
+
+def test_zstd_suffix_compresses(tmp_path):
+    with atomic_writer(tmp_path / "docs.jsonl.zst") as file:
+        file.write(b'{"text": "one", "labels": ["a"]}\n' * 2)
+    content = (tmp_path / "docs.jsonl.zst").read_bytes()
+    assert content.startswith(b"\x28\xb5\x2f\xfd")
+    twice = write(tmp_path / "twice.jsonl.zst", content * 2)  # two frames
+    assert read_texts(twice).texts == ["one"] * 4
+
+
+def test_text_that_begins_like_bzip2_is_text(tmp_path):
+    with pytest.raises(FormatError, match=r"a\.jsonl:1: invalid JSON"):
+        read_texts(write(tmp_path / "a.jsonl", b"BZh and so on"))
+    assert read_texts(write(tmp_path / "a.jsonl", bz2.compress(b'{"text": ""}'))).texts == [""]
+    with pytest.raises(FormatError, match="has no texts"):
+        read_texts(write(tmp_path / "a.jsonl", bz2.compress(b"")))
