@@ -5,6 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from defrag import load
 from tests.helpers.bits import bits
 from tests.helpers.processes import run_in_child
 
@@ -12,10 +13,11 @@ SECONDS = 0.5
 N_THREADS = 4
 
 
-def sixteen_threads_answer_as_one_does(subject, _folder):
-    """Check that threads that share a model, and switch all the time, get the same bits."""
+def sixteen_threads_answer_as_one_does(subject, folder):
+    """Check that threads that share a mapped model, and switch all the time, get the same bits."""
     X = subject.data[0]
-    model, parts = subject.fitted(), [X[:1], X[5:25], X]
+    subject.fitted().save(folder / "model")
+    model, parts = load(folder / "model"), [X[:1], X[5:25], X]
     model.set_params(n_jobs=2)
     wanted = [_ask(subject.fitted(), part) for part in parts]
     interval = sys.getswitchinterval()

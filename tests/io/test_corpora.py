@@ -270,7 +270,7 @@ FINE = '{"text": "fine", "labels": ["a"]}\n'
         ("a.jsonl", FINE + "[" * 100_000, {}, r"a\.jsonl:2: invalid JSON"),
         ("a.jsonl", '{"text": "x"}\n' + FINE, {}, r"a\.jsonl:2: a text without labels"),
         ("a.jsonl", "\n\n", {}, "has no texts"),
-        ("a.json", '{"text": "x", "subjects": [{"label": "one"}]}', {}, "'subjects' must .* name or"),
+        ("a.json", '{"text": "x", "subjects": [{"label": "one"}]}', {}, "'subjects' .* name or id"),
         ("a.json", '{"text": "x", "target_ind": [-1]}', {}, "'target_ind' .* a number >= 0"),
         ("a.json", '{"text": ' + "9" * 5000 + "}", {}, "a.json:1: "),
     ],

@@ -1,8 +1,5 @@
 """Classifiers in files: saved, loaded, shared; what a file may say about classes and names."""
 
-import sys
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +20,6 @@ from tests.helpers.model_drafts import (
     X,
     Y,
     small_agglomerated,
-    small_defrag,
     small_dismec,
     small_hybrid,
     small_label_tree,
@@ -302,29 +298,6 @@ def test_loaded_feature_names_equal_saved_ones(tmp_path):
 
 def ask(model, points):
     return model.predict_topk(points, 4) if hasattr(model, "predict") else model.transform(points)
-
-
-@pytest.mark.parametrize("make", [small_label_tree, small_agglomerated, small_dismec, small_defrag])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_threads_may_share_a_mapped_model(tmp_path, make, n_jobs):
-    make().save(tmp_path / "a")
-    model = load(tmp_path / "a").set_params(n_jobs=n_jobs)
-    batches = [np.roll(X, shift, axis=0) for shift in range(8)]
-    wanted = [ask(model, batch) for batch in batches]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(8) as pool:
-            for _ in range(10):
-                found = list(pool.map(lambda batch: ask(model, batch), batches))
-                np.testing.assert_array_equal(found, wanted)
-    finally:
-        sys.setswitchinterval(interval)
-
-
-def test_n_jobs_reaches_the_members():
-    model = small_agglomerated().set_params(n_jobs=2)
-    assert all(part.n_jobs == 2 for member in model.members_ for part in member)
 
 
 @pytest.mark.parametrize("make", [small_label_tree, small_dismec])
