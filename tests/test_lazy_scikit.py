@@ -102,11 +102,3 @@ def test_unfitted_model_and_missing_attribute_have_the_errors_of_scikit_learn():
     found = run(code)
     assert found == run("import sklearn.base\n" + code)
     assert len(found.splitlines()) == 5
-
-
-def test_dense_points_have_the_scores_of_sparse_ones():
-    X, Y = make_data()
-    model = LabelTree(random_state=0).fit(X, Y)
-    for dense in (X.toarray(), X.toarray().astype(np.float64), np.asfortranarray(X.toarray())):
-        for got, wanted in zip(model.predict_topk(dense), model.predict_topk(X), strict=True):
-            np.testing.assert_array_equal(got, wanted)

@@ -6,6 +6,7 @@ import os
 import pytest
 
 import defrag
+from defrag.cli.app import VERBS
 from defrag.io.npz import read_npz
 from tests.helpers.cli_data import fill_folder, points, same
 from tests.helpers.cli_running import files, run, run_well
@@ -16,7 +17,7 @@ def folder(tmp_path, monkeypatch):
     return fill_folder(tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("verb", ["demo", "cluster", "agglomerate", "convert", "info"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_help_has_examples(verb):
     said = run_well(verb, "--help")
     assert said == run_well(verb, "-h")

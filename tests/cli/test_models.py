@@ -167,10 +167,3 @@ def test_info_names_nested_models_by_path():
     ]  # fmt: skip
     assert (pairs["base.gamma"], pairs["base.base.base.arity"]) == ("4", "16")
     assert pairs["members"] == "1"
-
-
-@pytest.mark.parametrize("verb", ["train", "predict", "evaluate"])
-def test_help_has_examples(verb):
-    said = run_well(verb, "--help")
-    assert "Examples:" in said
-    assert f"defrag {verb}" in said.partition("Examples:")[2]

@@ -97,14 +97,6 @@ def test_broken_rule_is_named(tmp_path, text, message):
         read_xmc(path)
 
 
-def test_message_names_file_line_and_rule(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "train.txt").write_text("16 900 9\n" + " 1:1\n" * 15 + "0 905:1\n")
-    with pytest.raises(FormatError, match=r"train\.txt") as caught:
-        read_xmc("train.txt")
-    assert str(caught.value) == "train.txt:17: feature index 905, but the header declares 900"
-
-
 @pytest.mark.parametrize(
     ("reader", "text", "message"),
     [

@@ -351,28 +351,6 @@ def test_ignored_labels_are_not_checked(tmp_path, form, content):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (
-            "a.csv",
-            "id,text,topics\n1,x,y\n",
-            "'labels' among id, text, topics",
-        ),
-        ("a.jsonl", '{"text": "x", "topics": []}', "'labels' among text, topics"),
-    ],
-)
-def test_missing_label_column_is_refused(tmp_path, name, content, message):
-    expected = rf"{name}:1: has no labels: no {message}: give --labels-column"
-    with (
-        open_corpus(
-            write(tmp_path / name, content), None, CorpusOptions(labels="required")
-        ) as corpus,
-        pytest.raises(FormatError, match=expected),
-    ):
-        next(corpus.documents)
-
-
-@pytest.mark.parametrize(
     ("content", "forms"),
     [
         ("\ufeff__label__a x\n", ["fasttext"]),

@@ -32,6 +32,7 @@ def rows(indptr, indices, shape):
 @pytest.mark.parametrize(
     ("indptr", "indices", "message"),
     [
+        ([], [0, 1, 2], "must|row pointers"),
         ([0, 2, 1, 3], [0, 1, 2], "row pointers"),
         ([1, 2, 3, 3], [0, 1, 2], "row pointers"),
         ([0, 1, 2, 9], [0, 1, 2], "row pointers"),
@@ -42,7 +43,21 @@ def rows(indptr, indices, shape):
 )
 def test_broken_matrices_are_refused(indptr, indices, message):
     broken = rows(indptr, indices, (3, 5))
-    with pytest.raises(ValueError, match=message):
+    one, dense = np.ones((1, 1)), np.ones((5, 2), dtype=np.float32)
+    for kernel in (
+        lambda: _native.column_statistics(broken, n_threads=1),
+        lambda: _native.sparse_dense(broken, dense, n_threads=1),
+        lambda: _native.pair_products(broken, dense, dense, n_threads=1),
+        lambda: _native.rank_votes(0 * one, one, broken, k=1, n_threads=1),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kernel()
+
+
+def test_matrix_with_fewer_values_is_refused():
+    broken = rows([0, 1, 2, 3], [0, 1, 2], (3, 5))
+    broken.data = broken.data[:2]
+    with pytest.raises(ValueError, match=r"must|row pointers"):
         _native.column_statistics(broken, n_threads=1)
 
 

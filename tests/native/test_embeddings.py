@@ -1,7 +1,6 @@
 """Kernels of embeddings: products, nearest rows, votes; matches of rows."""
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -111,43 +110,12 @@ def test_votes_equal_the_oracle(seed, n_rows, n_neighbours, k):
         np.testing.assert_array_equal(scores, expected[1])
 
 
-def bad_csr(**changes):
-    arrays = {
-        "indptr": np.array([0, 1, 2]),
-        "indices": np.array([0, 1], dtype=np.int32),
-        "data": np.ones(2, dtype=np.float32),
-    }
-    arrays.update({name: np.array(value, arrays[name].dtype) for name, value in changes.items()})
-    return SimpleNamespace(**arrays, shape=(2, 2))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"indptr": []},
-        {"indptr": [0, 3, 2]},
-        {"indptr": [1, 1, 2]},
-        {"indptr": [0, 1, 3]},
-        {"indices": [0, 2]},
-        {"indices": [-1, 0]},
-        {"data": [1.0]},
-    ],
-)
-def test_broken_matrices_are_refused_before_a_kernel(changes):
-    broken, message = bad_csr(**changes), r"must|row pointers|column index"
-    with pytest.raises(ValueError, match=message):
-        _native.sparse_dense(broken, dense(0, 2, 3), n_threads=1)
-    with pytest.raises(ValueError, match=message):
-        _native.pair_products(broken, dense(0, 2, 3), dense(0, 2, 3), n_threads=1)
-    with pytest.raises(ValueError, match=message):
-        _native.rank_votes(np.zeros((1, 1)), np.ones((1, 1)), broken, k=1, n_threads=1)
-
-
 def test_mismatched_shapes_are_refused_before_a_kernel():
+    identity = sparse.csr_array(np.eye(2, dtype=np.float32))
     with pytest.raises(ValueError, match="as many columns as B has rows"):
-        _native.sparse_dense(bad_csr(), dense(0, 3, 3), n_threads=1)
+        _native.sparse_dense(identity, dense(0, 3, 3), n_threads=1)
     with pytest.raises(ValueError, match="equal columns"):
-        _native.pair_products(bad_csr(), dense(0, 2, 3), dense(0, 2, 4), n_threads=1)
+        _native.pair_products(identity, dense(0, 2, 3), dense(0, 2, 4), n_threads=1)
     panels = RowPanels.pack(dense(0, 20, 3))
     for bad in (
         RowPanels(panels.lines, 33),
@@ -158,10 +126,7 @@ def test_mismatched_shapes_are_refused_before_a_kernel():
         with pytest.raises(ValueError, match=r"panels must|bias for each"):
             _native.nearest_rows(dense(0, 4, 3), bad, n_best=2, n_threads=1)
     with pytest.raises(ValueError, match="rows of Y"):
-        _native.rank_votes(
-            np.array([[2]]), np.ones((1, 1)), sparse.csr_array(np.eye(2, dtype=np.float32)), k=1,
-            n_threads=1,
-        )  # fmt: skip
+        _native.rank_votes(np.array([[2]]), np.ones((1, 1)), identity, k=1, n_threads=1)
 
 
 def matrices(seed, *, n=20, n_coords=9, n_cols=12, signed=False):
