@@ -60,14 +60,9 @@ class Demo:
 def run_demo(*, quick: bool, random_state: int, n_jobs: int, say: Callable[[str], None]) -> Demo:
     """Train and measure models on more and more of the bundled texts.
 
-    Parameters
-    ----------
-    quick : bool
-        Whether only some of the texts are used.
-    random_state, n_jobs : int
-        Seed and number of threads.
-    say : callable
-        Is told what happens.
+    - ``quick``: whether only some of the texts are used.
+    - ``random_state``, ``n_jobs``: seed and number of threads.
+    - ``say``: is told what happens.
     """
     with progress_pulse("loading the bundled texts"):
         data = load_dataset("debian")

@@ -106,33 +106,22 @@ def _check(part: Part) -> None:
 
 @dataclass(frozen=True)
 class Answers:
-    """What must be true of a ranked label for it to be an answer.
+    """What must be true of a ranked label for it to be an answer."""
 
-    Parameters
-    ----------
-    weights : ndarray of float64
-        The intercept and the weights of the numbers of a ranked label, whose sum are its log-odds.
-    points : ndarray of int32, shape (n_labels,)
-        Training texts of each label.
-    cut : float
-        Log-odds above which a label is an answer.
-    least : float
-        A text has no answers unless the log-odds of its best label are above this.
-    most : int
-        Answers of a text, at most.
-    labels, own : ndarray of int32 and float64
-        Labels with a cut of their own.
-    promises : ndarray of float64, optional
-        What shortlists hold, a row for each share.
-    """
-
+    # The intercept and the weights of the numbers of a ranked label, whose sum are its log-odds.
     weights: Numbers
+    # Training texts of each label.
     points: Ids
+    # Log-odds above which a label is an answer.
     cut: float
+    # A text has no answers unless the log-odds of its best label are above this.
     least: float
+    # Answers of a text, at most.
     most: int
+    # Labels with a cut of their own.
     labels: Ids
     own: Numbers
+    # What shortlists hold, a row for each share.
     promises: Numbers | None = None
 
     _state = State(
@@ -207,22 +196,13 @@ def answers_without(
 ) -> tuple[Answers | None, str]:
     """Return what answers are, chosen on training texts that a part of the model is without.
 
-    Parameters
-    ----------
-    blank : classifier
-        The unfitted classifier.
-    texts : list of str
-        The training texts.
-    points : tuple
-        Their rows, labels and weights.
-    table : LabelTable, optional
-        The labels of the model, with the ranker by names, if there is one.
-    n_threads : int, default=1
-        Number of threads.
-    quick : bool, default=False
-        Whether fewer texts teach it.
-    **aims
-        As of :func:`learn_answers`.
+    - ``blank``: the unfitted classifier.
+    - ``texts``: the training texts.
+    - ``points``: their rows, labels and weights.
+    - ``table`` (optional): the labels of the model, with the ranker by names, if there is one.
+    - ``n_threads``: number of threads.
+    - ``quick``: whether fewer texts teach it.
+    - ``**aims``: as of :func:`learn_answers`.
     """
     X, Y, weights = points
     parts = held_out(texts, Y, quick=quick)
@@ -329,18 +309,12 @@ def learn_answers(
 ) -> tuple[Answers | None, str]:
     """Return what answers are, and how good they are, in words.
 
-    Parameters
-    ----------
-    labels, scores : ndarray, shape (n_texts, n_ranked)
-        Rankings of texts that the model was not trained on.
-    Y : csr_array, shape (n_texts, n_labels)
-        Their labels.
-    points : ndarray, shape (n_labels,)
-        Training texts of each label.
-    aim : str
-        What the cut is chosen for.
-    least_precision : float, optional
-        Share of the best labels that must be right.
+    - ``labels``, ``scores``, shape (n_texts, n_ranked): rankings of texts that the model was not
+      trained on.
+    - ``Y``, shape (n_texts, n_labels): their labels.
+    - ``points``, shape (n_labels,): training texts of each label.
+    - ``aim``: what the cut is chosen for.
+    - ``least_precision`` (optional): share of the best labels that must be right.
     """
     known = labels >= 0
     if not known.any():

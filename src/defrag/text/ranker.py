@@ -138,10 +138,8 @@ def base_numbers(
 ) -> tuple[Numbers, ...]:
     """Return what is known of ranked labels.
 
-    Parameters
-    ----------
-    scores, places, best, points : ndarray, shape (n_ranked,)
-        The score and the rank of each label, the best score of its text, and its training texts.
+    - ``scores``, ``places``, ``best``, ``points``, shape (n_ranked,): the score and the rank of
+      each label, the best score of its text, and its training texts.
     """
     values = np.clip(scores.astype(np.float64), 1e-6, 1.0 - 1e-6)
     logs = np.log(values)
