@@ -72,6 +72,9 @@ def test_label_studio_gets_predictions_and_sends_annotations(loop, model, tag, k
     cancelled = {**told["annotation"], "was_cancelled": True}
     for ignored in ({**told, "action": "ANNOTATIONS_DELETED"}, {**told, "annotation": cancelled}):
         assert ask(client, f"{STUDIO}/webhook", ignored) == {"status": "ignored"}
+    wrong = {**told["annotation"], "result": [{**result[0], "value": {kind: 3}}]}
+    refused = ask(client, f"{STUDIO}/webhook", {**told, "annotation": wrong}, 422)["error"]
+    assert refused.startswith("an annotation must have a list of labels: ")
     assert loop.corrections.n_lines == 1
 
 

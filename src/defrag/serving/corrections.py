@@ -9,6 +9,7 @@ What a killed process leaves of a line was never answered for, and is cut off be
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,6 +55,7 @@ class Corrections:
         self._before: dict[str, list[list[str] | None]] = {}  # what an undo returns to
         self._offset = 0
         self._rest = b""
+        self._strict = True
 
     def append(self, correction: Correction) -> None:
         """Add a line; it is on the disk when this returns."""
@@ -83,7 +85,8 @@ class Corrections:
     def refresh(self) -> dict[str, list[str] | None]:
         """Read what was appended since the last time; return the labels that texts have now.
 
-        Raises FormatError if a line is no correction.
+        Raises FormatError the first time if a line is no correction; later, such lines are left
+        out and logged, so that the server goes on.
         """
         news: dict[str, list[str] | None] = {}
         if not self._grown():
@@ -97,6 +100,7 @@ class Corrections:
                 self._offset += len(piece)
         self._offset -= len(self._rest)  # a line that is being written, or torn
         self._rest = b""
+        self._strict = False
         return news
 
     def _grown(self) -> bool:
@@ -110,7 +114,11 @@ class Corrections:
         try:
             one = _decode(line)
         except msgspec.MsgspecError as error:
-            raise FormatError(self.path, f"must be a correction: {error}", self.n_lines) from error
+            problem = FormatError(self.path, f"must be a correction: {error}", self.n_lines)
+            if self._strict:
+                raise problem from error
+            logging.getLogger(__name__).error("%s: left out", problem)
+            return
         now = self.labels.pop(one.text, None)
         before = self._before.pop(one.text, [])
         before = before[:-1] if one.undo else [*before, now]

@@ -49,9 +49,19 @@ class _Predict(msgspec.Struct):
     label_config: str
 
 
+class _Result(msgspec.Struct):
+    from_name: str = ""
+    value: dict[str, Any] = {}
+
+
+class _Annotation(msgspec.Struct):
+    result: list[_Result] = []
+    was_cancelled: bool = False
+
+
 class _Webhook(msgspec.Struct):
     action: str
-    annotation: dict[str, Any] = {}
+    annotation: _Annotation = msgspec.field(default_factory=_Annotation)
     task: dict[str, Any] = {}
     project: dict[str, Any] = {}
 
@@ -109,16 +119,23 @@ class _Backend:
         return {"results": results, "model_version": self._version}
 
     async def webhook(self, told: _Webhook) -> Any:
-        if told.action not in _KEPT or told.annotation.get("was_cancelled"):
+        if told.action not in _KEPT or told.annotation.was_cancelled:
             return {"status": "ignored"}
         field = _field_of(str(told.project.get("label_config", "")))
         labels: list[str] = []
-        for one in told.annotation.get("result") or []:
-            if isinstance(one, dict) and one.get("from_name") == field.control:
-                chosen = one.get("value", {}).get(field.kind, [])
-                labels += [path[-1] if isinstance(path, list) else path for path in chosen]
-        await self._service.correct(_text_of(told.task, field), [str(one) for one in labels if one])
+        for one in told.annotation.result:
+            if one.from_name == field.control:
+                labels += _chosen(one.value.get(field.kind, []))
+        await self._service.correct(_text_of(told.task, field), labels)
         return {"status": "ok"}
+
+
+def _chosen(value: Any) -> list[str]:
+    try:
+        paths = msgspec.convert(value, list[str | list[str]])
+    except msgspec.ValidationError as error:
+        raise RequestError(422, f"an annotation must have a list of labels: {error}") from error
+    return [path if isinstance(path, str) else path[-1] for path in paths if path]
 
 
 def _text_of(task: dict[str, Any], field: _Field) -> str:

@@ -7,6 +7,7 @@ click accepts the labels that are proposed, removes one of them, or adds one of 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ class Loop:
         self.model, self.corrections, self._lock = model, corrections, Lock()
         self.overlay = model.overlay = Overlay(classifier)
         order = np.random.default_rng(0).permutation(len(documents))
-        self.documents = list(dict.fromkeys(documents[i] for i in order.tolist()))
+        self.documents = {documents[i]: _id_of(documents[i]) for i in order.tolist()}
         self._gains: dict[str, float] = {}
         self.refresh()
 
@@ -96,9 +97,16 @@ class Loop:
         return sum(done.get(one) is None for one in self.documents)
 
     def offer(self, n: int, skipped: Collection[str] = ()) -> list[Offered]:
-        """Return the texts to label next, best first, with their labels and reasons."""
+        """Return the texts to label next, best first, with their labels and reasons.
+
+        - ``skipped``: the ids of texts to leave out.
+        """
         done = self.corrections.labels
-        left = [one for one in self.documents if done.get(one) is None and one not in skipped]
+        left = [
+            text
+            for text, known in self.documents.items()
+            if done.get(text) is None and known not in skipped
+        ]
         new = [one for one in left if one not in self._gains][:_LOOKED_AT]
         for start in range(0, len(new), 256):
             part = new[start : start + 256]
@@ -114,7 +122,7 @@ class Loop:
             self._gains[text] = labels / clicks
             shown = [Scored(label, score) for label, score in ranking.items()]
             reason = f"{labels:.1f} labels expected in {clicks:.1f} clicks"
-            offered.append(Offered(text, shown, labels / clicks, reason))
+            offered.append(Offered(self.documents[text], text, shown, labels / clicks, reason))
         offered.sort(key=lambda one: -one.gain)
         del offered[n:]
         rankings = [{one.label: one.score for one in each.labels} for each in offered]
@@ -131,6 +139,10 @@ class Loop:
             clicks = 1.0 + np.where(p >= _PROPOSED, 1.0 - p, p).sum()
             found.append((float(p.sum()), float(clicks)))
         return found
+
+
+def _id_of(text: str) -> str:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def read_documents(

@@ -215,13 +215,14 @@ class Next(Struct, forbid_unknown_fields=True):
     """A request for the texts to label next."""
 
     k: _Count = 1
-    skipped: list[str] = []
+    skipped: Annotated[list[str], Meta(description="The ids of texts to leave out.")] = []
     language: _Language | UnsetType = UNSET
 
 
 class Offered(Struct):
     """A text to be labelled, its labels, those that are proposed, and why it is worth a look."""
 
+    id: str
     text: str
     labels: list[Scored]
     gain: float

@@ -204,7 +204,7 @@ class Supervisor:
             ended, status = os.waitpid(self._trainer, os.WNOHANG)
             if ended:
                 self._trainer = None
-                self._wanted = not status
+                self._wanted = self._wanted or not status
                 self.log.event("model trained again", failed=bool(status))
             return
         if settings.corrections is None or settings.documents is None or not settings.retrain_after:

@@ -1,7 +1,7 @@
 // The page of `defrag annotate`: one text after another, its labels by keyboard or mouse.
 import { ask, bar, count, enter, find, make, marked, shown, signed } from "./common.js";
 
-const state = { text: null, labels: [], chosen: new Set(), skipped: [], busy: false };
+const state = { id: null, text: null, labels: [], chosen: new Set(), skipped: [], busy: false };
 
 async function next() {
   const { documents, done, left } = await ask("v1/next", { skipped: state.skipped });
@@ -10,8 +10,8 @@ async function next() {
   show(documents[0] || { text: null, labels: [], proposed: [], reason: "All texts are done or skipped." });
 }
 
-function show({ text, labels, proposed, reason }) {
-  Object.assign(state, { text, labels, chosen: new Set(proposed) });
+function show({ id, text, labels, proposed, reason }) {
+  Object.assign(state, { id, text, labels, chosen: new Set(proposed) });
   find("document").hidden = find("choice").hidden = false;
   find("reason").textContent = reason;
   find("text").textContent = text ?? "";
@@ -93,7 +93,7 @@ const accept = () => state.text !== null && act(async () => {
 });
 
 const skip = () => state.text !== null && act(async () => {
-  state.skipped.push(state.text);
+  state.skipped.push(state.id);
   await next();
 });
 
