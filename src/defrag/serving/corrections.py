@@ -117,7 +117,7 @@ class Corrections:
             problem = FormatError(self.path, f"must be a correction: {error}", self.n_lines)
             if self._strict:
                 raise problem from error
-            logging.getLogger(__name__).error("%s: left out", problem)
+            logging.getLogger(__name__).warning("%s: left out", problem)
             return
         now = self.labels.pop(one.text, None)
         before = self._before.pop(one.text, [])

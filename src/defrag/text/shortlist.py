@@ -80,14 +80,14 @@ def learn_promises(
     """
     odds, hits = log_odds(labels, scores), hits_of(labels, Y)
     reachable = hits.sum(axis=1)
-    ordered = np.sort(odds[hits])[::-1]
+    owners, found_odds = np.nonzero(hits)[0], odds[hits]
+    ordered = np.sort(found_odds)[::-1]
     rows = []
     for share in _SHARES.tolist() if len(ordered) else []:
         cut = np.nextafter(ordered[int(np.ceil(share * len(ordered))) - 1], -np.inf)
-        kept = odds > cut
-        found = (kept & hits).sum(axis=1)
+        found = np.bincount(owners[found_odds > cut], minlength=len(labels))
         low, high = _interval(found, reachable)
-        size = kept.sum() / len(labels)
+        size = np.count_nonzero(odds > cut) / len(labels)
         rows.append((share, low, high, found.sum() / max(1, Y.nnz), size, cut))
     return np.array(rows).reshape(-1, len(Promise._fields))
 
