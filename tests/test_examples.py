@@ -18,6 +18,7 @@ NEEDS = {
     "langchain_retriever": "langchain-core",
     "mlflow_model": "mlflow",
     "pandas_parquet": "pyarrow",
+    "predict_on_spark": "pyspark",
     "spacy_component": "spacy",
     "train_on_ray": "ray",
 }
@@ -32,6 +33,7 @@ PRINTS = {
     "own_estimator": r"SumOfPoints\(\): P@1 [4-9]\d",
     "own_method": r"Neighbour\(\) (?s:.*)frequency (?s:.*)textbf\{",
     "pandas_parquet": r"[5-9]\d% of 1,000 texts have a label",
+    "predict_on_spark": r"(9\d\d|1,000) texts have labels",
     "probabilities": r"0\.8 and 1\.0 +0\.9\d +0\.9\d",
     "rare_labels": r"loss of P@1 up to 3: P@1 \d\d\.\d, PSP@3 19",
     "retag_archive": r"5,000 texts, \d,\d+ labels",

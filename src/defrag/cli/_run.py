@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-from defrag import __version__
 from defrag._progress import escaped, listening, resident_bytes
 from defrag._scratch import RUN, Scratch
 from defrag.cli._console import print_message
 from defrag.cli._flags import option
 from defrag.exceptions import DefragError
 from defrag.io.corpora import corpus_files
+from defrag.io.remote import is_uri, version_of
 
 if TYPE_CHECKING:
     from defrag.io.files import PathLike
@@ -46,6 +46,8 @@ def bytes_of(size: str) -> int:
 
 def identity_of(estimator: Any, inputs: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
     """Return what decides about the bytes of a training, for :class:`Scratch`."""
+    from defrag import __version__  # noqa: PLC0415 - reads the metadata of the package
+
     parameters = {name: repr(value) for name, value in estimator.get_params().items()
                   if not name.endswith(("n_jobs", "verbose"))}  # fmt: skip
     files = {flag: _files_of(path) for flag, path in inputs.items() if path is not None}
@@ -59,6 +61,8 @@ def identity_of(estimator: Any, inputs: dict[str, Any], settings: dict[str, Any]
 
 
 def _files_of(path: PathLike) -> list[Any]:
+    if is_uri(path):
+        return [version_of(file) for file in corpus_files(path)]
     given = [Path(file) for file in corpus_files(path)]
     inside = [sorted(one.rglob("*")) if one.is_dir() else [one] for one in given]
     found = [file for files in inside for file in files if file.exists()]  # else - or an error

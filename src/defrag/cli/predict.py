@@ -12,6 +12,7 @@ from defrag.cli._data import AllowFlag, DenyFlag, Reading, check_targets
 from defrag.cli._flags import Words, argument, option, refuse_flags
 from defrag.distributed import predict_ray
 from defrag.io.corpora import corpus_files
+from defrag.io.remote import is_uri
 from defrag.prediction import (
     LineFormat,
     Model,
@@ -149,7 +150,7 @@ def _tell(
 
 
 def _size(data: str) -> int:
-    """Return the size in bytes of a file, or of all files in a folder."""
-    paths = map(Path, corpus_files(data))
+    """Return the size in bytes of a file, or of all files in a folder; 0 for those of a store."""
+    paths = map(Path, () if is_uri(data) else corpus_files(data))
     files = [file for path in paths for file in (path.iterdir() if path.is_dir() else [path])]
     return sum(file.stat().st_size for file in files)

@@ -44,6 +44,7 @@ from defrag.io.files import (
     without_compression,
 )
 from defrag.io.parquet import is_parquet
+from defrag.io.remote import is_uri, matching_uris
 
 CorpusForm: TypeAlias = Literal[
     "jsonl", "csv", "tsv", "annif", "fasttext", "pecos", "libmultilabel", "lines", "parquet"
@@ -249,10 +250,15 @@ def corpus_files(path: PathLike) -> list[str]:
     name = os.fspath(path)
     if not glob.has_magic(name) or Path(name).exists():
         return [name]
-    found = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - of any path, also absolute
+    matching = matching_uris if is_uri(name) else _matching_files
+    found = matching(name)
     if not found:
         raise FileNotFoundError(errno.ENOENT, "no file matches", name)
     return found
+
+
+def _matching_files(pattern: str) -> list[str]:
+    return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - of any path
 
 
 def _in_turn(
@@ -280,9 +286,9 @@ def open_corpus(
     A tab-separated file (``tsv``) has a header with a column of texts, or all of its first lines
     match exactly one of ``annif``, ``pecos`` and ``libmultilabel``.
 
-    - ``path``: the file; may be compressed, ``-`` is standard input. Or a pattern such as
-      ``docs/*.jsonl.gz``, whose files are read in the order of their names. Or a folder of Annif,
-      or of Parquet files, which cannot be compressed as a whole.
+    - ``path``: the file or its URI; may be compressed, ``-`` is standard input. Or a pattern such
+      as ``docs/*.jsonl.gz``, whose files are read in the order of their names. Or a folder of
+      Annif, or of Parquet files, which cannot be compressed as a whole.
     - ``form`` (optional): its format; default: by its name.
     - ``options`` (optional): options that the file does not contain.
     - Raises ValueError if the format is unknown, or if none is given and the name does not show it.
@@ -302,7 +308,7 @@ def open_corpus(
         yield Corpus(display_name(path), form, read_folder(Path(path), options, limits))
         return
     if form == "parquet":
-        yield Corpus(display_name(path), form, read_parquet(Path(path), options))
+        yield Corpus(display_name(path), form, read_parquet(path, options))
         return
     with open_input(path, limits) as given:
         stream = in_utf8(given, options.encoding)

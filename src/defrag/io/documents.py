@@ -608,7 +608,7 @@ def _checked_object(name: str, number: int, item: Any) -> dict[str, Any]:
 # A folder of Parquet files is one corpus.
 
 
-def read_parquet(path: Path, options: CorpusOptions) -> Iterator[Document]:
+def read_parquet(path: PathLike, options: CorpusOptions) -> Iterator[Document]:
     """Yield the documents of a file or folder; their lines are rows, counted from 1."""
 
     def choose(name: str, columns: list[str]) -> list[str]:

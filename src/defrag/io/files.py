@@ -30,6 +30,7 @@ import numpy as np
 
 from defrag._validation import FREE_COLUMNS, too_wide
 from defrag.exceptions import FormatError
+from defrag.io.remote import is_uri, open_uri
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path, or ``-`` for standard input or output."""
@@ -282,7 +283,7 @@ class _Rewound(io.RawIOBase):
 def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[InputStream]:
     """Open a file for reading; gzip, bzip2, xz and zstd are recognised by their first bytes.
 
-    - ``path``: a file, a FIFO with a writer, or ``-`` for standard input.
+    - ``path``: a file, a URI, a FIFO with a writer, or ``-`` for standard input.
     - Yields ``stream``: the bytes, decompressed.
     - Raises FormatError if ``path`` is a directory or a device, or expands beyond the limits.
     - Raises OSError if the file does not exist or cannot be read.
@@ -346,6 +347,8 @@ def open_nonblocking(path: str, flags: int) -> int:
 def _open_raw(path: str, name: str) -> IO[bytes]:
     if path == "-":
         return _Interruptible(os.dup(sys.stdin.fileno()), "rb")
+    if is_uri(path):
+        return open_uri(path)
     try:
         # The file owns its descriptor from the start, so an interrupt cannot close it twice.
         raw = _Interruptible(path, "rb", opener=open_nonblocking)

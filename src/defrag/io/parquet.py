@@ -8,13 +8,17 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defrag.exceptions import FormatError
+from defrag.io.remote import is_uri, open_uri
 from defrag.typing import Floats
+
+if TYPE_CHECKING:
+    from defrag.io.files import PathLike
 
 SUFFIX = ".parquet"
 """Suffixes of Parquet files."""
@@ -42,18 +46,19 @@ def is_parquet(path: Path) -> bool:
 
 
 def read_batches(
-    path: Path, choose: Callable[[str, list[str]], list[str]]
+    path: PathLike, choose: Callable[[str, list[str]], list[str]]
 ) -> Iterator[tuple[str, int, Any]]:
     """Yield the name of a file, the number of the first row of a batch, and the batch, in order.
 
-    - ``path``: the file, or a folder whose Parquet files are read in the order of their names.
+    - ``path``: the file, its URI, or a folder whose files are read in the order of their names.
     - ``choose``: returns the columns to read, given the name of a file and its columns.
     - Raises FormatError if a file is damaged or not in the Parquet format.
     """
     pyarrow = load_pyarrow()
-    for file in _files(path) if path.is_dir() else [path]:
+    folder = Path(path)
+    for file in _files(folder) if folder.is_dir() else [path]:
         done = 0
-        with file.open("rb") as stream:
+        with open_uri(file) if is_uri(file) else Path(file).open("rb") as stream:
             try:
                 table = pyarrow.parquet.ParquetFile(stream)
                 columns = choose(str(file), table.schema_arrow.names)
