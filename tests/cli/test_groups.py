@@ -11,7 +11,8 @@ from scipy import sparse
 from defrag import Defrag, registry
 from defrag.agglomeration import Hybrid, Tight
 from defrag.cli import _flags
-from defrag.io import read_groups, read_svmlight, write_xmc
+from defrag.io import read_groups, write_xmc
+from defrag.io.xmc import read_svmlight
 from tests.data import read_data
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
 from tests.helpers.cli_running import run_well

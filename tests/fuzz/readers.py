@@ -18,7 +18,6 @@ from defrag import TextVectorizer, Thesaurus
 from defrag.exceptions import FormatError
 from defrag.io import (
     groups,
-    read_svmlight,
     read_texts,
     read_word_vectors,
     write_npz,
@@ -28,6 +27,7 @@ from defrag.io.npz import parse_npz
 from defrag.io.points import parse_points
 from defrag.io.predictions import read_predictions
 from defrag.io.thesauri import THESAURUS_FORMS
+from defrag.io.xmc import read_svmlight
 from defrag.persistence.kinds import kind_of
 from tests.fuzz import models
 from tests.fuzz.broken import broken

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from defrag.io import write_groups, write_npz, write_svmlight, write_xmc
+from defrag.io import write_groups, write_npz, write_xmc
+from defrag.io.xmc import write_svmlight
 
 N_FEATURES = 24
 

@@ -6,7 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from defrag import Defrag, LabelTree, TextClassifier
-from defrag.io import write_npz, write_predictions, write_svmlight, write_xmc
+from defrag.io import write_npz, write_predictions, write_xmc
+from defrag.io.xmc import write_svmlight
 from tests.helpers.cli_data import copy_filled
 from tests.helpers.cli_running import run_well
 

@@ -11,8 +11,8 @@ import pytest
 
 from defrag import _native
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io import ReadLimits, read_svmlight, read_xmc
-from defrag.io.xmc import read_features, read_labels
+from defrag.io import ReadLimits, read_xmc
+from defrag.io.xmc import read_features, read_labels, read_svmlight
 from tests.data import read_data
 
 HEADER = "the header must be 'points features labels'"

@@ -10,15 +10,14 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import (
     read_groups,
-    read_svmlight,
     read_word_vectors,
     write_groups,
     write_npz,
     write_predictions,
-    write_svmlight,
 )
 from defrag.io.npz import read_npz
 from defrag.io.predictions import read_predictions
+from defrag.io.xmc import read_svmlight, write_svmlight
 from tests.data import read_data
 
 X = sparse.csr_array(np.array([[0, 0.1, 3], [0, 0, 0], [1e-30, 0, -2]], dtype=np.float32))

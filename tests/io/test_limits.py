@@ -13,7 +13,6 @@ from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import (
     ReadLimits,
     read_groups,
-    read_svmlight,
     read_texts,
     read_xmc,
     write_npz,
@@ -21,7 +20,7 @@ from defrag.io import (
 from defrag.io.files import InputStream
 from defrag.io.npz import parse_npz, read_npz
 from defrag.io.predictions import read_predictions
-from defrag.io.xmc import read_features, read_labels
+from defrag.io.xmc import read_features, read_labels, read_svmlight
 from tests.data import read_data
 from tests.helpers.processes import run_python
 

@@ -11,9 +11,7 @@ from defrag.io.points import Points, read_points, write_points
 from defrag.io.predictions import write_predictions
 from defrag.io.word_vectors import WordVectors, read_word_vectors
 from defrag.io.xmc import (
-    read_svmlight,
     read_xmc,
-    write_svmlight,
     write_xmc,
 )
 
@@ -27,7 +25,6 @@ __all__ = [
     "load_dataset",
     "read_groups",
     "read_points",
-    "read_svmlight",
     "read_texts",
     "read_word_vectors",
     "read_xmc",
@@ -35,6 +32,5 @@ __all__ = [
     "write_npz",
     "write_points",
     "write_predictions",
-    "write_svmlight",
     "write_xmc",
 ]

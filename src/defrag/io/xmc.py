@@ -160,65 +160,15 @@ def write_xmc(
 
 
 def read_svmlight(
-    path: PathLike,
-    *,
-    zero_based: bool,
-    zero_based_labels: bool = True,
-    n_features: int | None = None,
-    n_labels: int | None = None,
-    drop_non_finite: bool = False,
-    strict: bool = False,
-    limits: ReadLimits | None = None,
+    path: PathLike, *, zero_based: bool, zero_based_labels: bool = True, **how: Any
 ) -> tuple[Csr, Csr]:
-    r"""Read points and their labels from svmlight text.
+    """Read points and labels; the file does not show whether their ids count from 0 or from 1.
 
-    Parameters
-    ----------
-    path : path
-        The file; may be compressed, ``-`` is standard input.
-    zero_based : bool
-        Whether feature ids count from 0 or from 1, which the file does not show. The files
-        on the LIBSVM page count from 1, those of scikit-learn from 0.
-    zero_based_labels : bool, default=True
-        The same for labels.
-    n_features, n_labels : int, optional
-        Numbers of columns; default: the largest id plus one.
-    drop_non_finite : bool, default=False
-        Whether values such as ``nan`` are dropped with a warning instead of being an error.
-    strict : bool, default=False
-        Whether warnings (empty lines, repeated features or labels in a line) are errors.
-    limits : ReadLimits, optional
-        Limits on the expansion of compressed files and on columns without entries.
-
-    Returns
-    -------
-    X : csr_array of shape (n, d), float32
-        The features.
-    Y : csr_array of shape (n, L), float32
-        The labels, 0 or 1.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from defrag.io import read_svmlight
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.svm"
-    >>> _ = path.write_text("0,2 1:0.5 3:1 # a comment\n1 2:4\n")
-    >>> X, Y = read_svmlight(path, zero_based=False)
-    >>> X.toarray()
-    array([[0.5, 0. , 1. ],
-           [0. , 4. , 0. ]], dtype=float32)
+    The files on the LIBSVM page count features from 1, those of scikit-learn from 0. ``how`` is as
+    of `read_xmc`; without numbers of columns, there are as many as the largest id needs.
     """
-    parsed = _read(
-        path,
-        "svmlight",
-        limits=limits,
-        zero_based=zero_based,
-        first_label=0 if zero_based_labels else 1,
-        strict=strict,
-        n_features=n_features,
-        n_labels=n_labels,
-        drop_non_finite=drop_non_finite,
-    )
+    first_label = 0 if zero_based_labels else 1
+    parsed = _read(path, "svmlight", zero_based=zero_based, first_label=first_label, **how)
     return parsed.pairs, parsed.labels
 
 
@@ -230,46 +180,12 @@ def write_svmlight(
     zero_based: bool,
     zero_based_labels: bool = True,
 ) -> None:
-    """Write points and their labels as svmlight text.
-
-    ``read_svmlight`` restores the same bits if it is given the numbers of columns, which the
-    file does not contain.
-
-    Parameters
-    ----------
-    path : path
-        The file, as for ``write_xmc``.
-    X : matrix of shape (n, d)
-        Finite features.
-    Y : labels of n points
-        An indicator matrix, label lists, or one class per point.
-    zero_based : bool
-        Whether feature ids count from 0 or from 1.
-    zero_based_labels : bool, default=True
-        The same for labels.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from defrag.io import write_svmlight
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.svm"
-    >>> write_svmlight(path, [[0.5, 1], [0, 2]], [[0, 2], [1]], zero_based=False)
-    >>> print(path.read_text(), end="")
-    0,2 1:0.5 2:1
-    1 2:2
-    """
+    """Write points and labels, such as ``0,2 1:0.5``; the file has no numbers of columns."""
     X = check_matrix(X, name="X")
     Y = check_labels(Y, n_rows=X.shape[0]).matrix
+    first = {"first_feature": 0 if zero_based else 1, "first_label": 0 if zero_based_labels else 1}
     with atomic_writer(path) as file:
-        file.writelines(
-            _native.format_rows(
-                X,
-                Y,
-                layout="svmlight",
-                first_feature=0 if zero_based else 1,
-                first_label=0 if zero_based_labels else 1,
-            )
-        )
+        file.writelines(_native.format_rows(X, Y, layout="svmlight", **first))
 
 
 # --- Parsing, with errors and warnings that name file and line.
