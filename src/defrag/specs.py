@@ -29,7 +29,7 @@ NONE = "none"
 """The word for None, and for no groups, no re-ranking and no imputation."""
 
 FOCUS = "focus"
-"""The word for focused rows in place of groups, or after groups and ``+``."""
+"""The word for focused rows in place of groups, or beside them: ``tight+focus``."""
 
 
 class Variant(NamedTuple):
@@ -129,8 +129,8 @@ def parse_composite(
     classifier : str
         Word of a classifier, with parameters or without.
     groups : str
-        ``none``, ``focus``, a word of ``VARIANTS`` or a clustering of the registry, and
-        ``tight+focus`` for focused rows of such groups.
+        ``none``, ``focus``, a word of ``VARIANTS`` or a clustering of the registry, or two of
+        them: ``tight+focus``.
     rerank, impute : str
         ``none``, or the kind of prototypes and the mode of imputation, with parameters of
         ``Refrag`` and ``Fiat`` or without.
@@ -147,15 +147,13 @@ def parse_composite(
         return foreign
     model = parse_estimator(classifier, "classifier")
     names, parts = [_named(model)], {}
-    of_rows, plus, settings = groups.partition(f"+{FOCUS}")
-    if plus:
-        model = compose(model, focus=parse_estimator(f"{FOCUS}{settings}", "focus"))
-    if of_rows.partition(":")[0] == FOCUS:
-        parts["focus"] = parse_estimator(of_rows, "focus")
-        names.append(_named(parts["focus"]))
-    elif of_rows != NONE:
-        name, parts["groups"] = parse_groups(of_rows)
-        names.append(f"{name} and {FOCUS}{settings}" if plus else name)
+    for word in groups.split("+"):
+        if word.partition(":")[0] == FOCUS:
+            parts["focus"] = parse_estimator(word, "focus")
+            names.append(_named(parts["focus"]))
+        elif word != NONE:
+            name, parts["groups"] = parse_groups(word)
+            names.append(name)
     if rerank != NONE:
         kind = rerank.partition(":")[0]
         parts["rerank"] = {"co_occurrence": kind, **_settings(rerank, _class("refrag"))}
@@ -221,8 +219,9 @@ def compose(
 ) -> Any:
     """Return a classifier inside the composites that are given; their parameters are checked.
 
-    Groups of features stand next to the classifier, focused rows around them, then re-ranking, and
-    imputation outermost: it fills in features before all others see them.
+    Groups of features stand next to the classifier, focused rows around them (but inside tight
+    groups, which are shorter rows to focus), then re-ranking, and imputation outermost: it fills in
+    features before all others see them.
 
     - ``groups`` (clustering): groups of features for :class:`defrag.Agglomerated`.
     - ``focus`` (optional): which entries of a row are kept.
@@ -239,6 +238,8 @@ def compose(
     """
     shared = dict(run or {})
     model = checked(base)
+    if focus is not None and isinstance(groups, _class("tight")):
+        model, focus = checked(_class("focused")(model, checked(focus), **shared)), None
     if groups is not None:
         whole = _class("agglomerated")
         model = checked(whole(model, checked(groups), **of_groups, **shared))

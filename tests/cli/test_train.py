@@ -85,6 +85,7 @@ def test_train_defaults_to_label_tree_on_focused_rows(folder):
             ("--agglomerate", "hybrid", "--focus"),
             Focused(Agglomerated(LabelTree(), Hybrid()), random_state=0),
         ),
+        (("--agglomerate", "tight"), Agglomerated(Focused(LabelTree()), Tight(), random_state=0)),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

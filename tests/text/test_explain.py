@@ -5,7 +5,16 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import MaxAbsScaler
 
-from defrag import DiSMEC, LabelTree, TextClassifier, TextVectorizer, load
+from defrag import (
+    Agglomerated,
+    DiSMEC,
+    Focused,
+    LabelTree,
+    TextClassifier,
+    TextVectorizer,
+    load,
+)
+from defrag.agglomeration import Tight
 from defrag.classifiers.pipeline import TopKPipeline
 
 TEXTS = [
@@ -20,13 +29,19 @@ def fitted(base=None, vectorizer=None):
     return TextClassifier(base, vectorizer, random_state=0).fit(TEXTS, LABELS)
 
 
+GROUPED = Agglomerated(Focused(LabelTree()), Tight())
+
+
 @pytest.mark.parametrize(
-    "vectorizer",
-    [None, TextVectorizer(), TextVectorizer(2), TextVectorizer(characters=(3, 4))],
-    ids=["default", "words", "pairs", "characters"],
+    ("base", "vectorizer"),
+    [
+        *((None, one) for one in (None, TextVectorizer(), TextVectorizer(2))),
+        *((one, TextVectorizer(characters=(3, 4))) for one in (None, GROUPED)),
+    ],
+    ids=["default", "words", "pairs", "characters", "tight groups of characters"],
 )
-def test_words_add_up_to_the_score_and_to_the_text(vectorizer):
-    model = fitted(vectorizer=vectorizer)
+def test_words_add_up_to_the_score_and_to_the_text(base, vectorizer):
+    model = fitted(base, vectorizer)
     names, scores = model.predict_topk([TEXT], k=3)
     found = model.explain(TEXT, k=3)
     assert [one.label for one in found] == names[0].tolist()

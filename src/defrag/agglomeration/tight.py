@@ -68,7 +68,7 @@ class Tight(FeatureClustering):
 
     _differs_by_seed = False
 
-    _state = State(Number("saving_", Float(0.0, 1.0)))
+    _state = State(Number("saving_", Float(0.0, 1.0)), told=("saving",))
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:  # noqa: ARG002 - of clusterings
         auto = isinstance(self.min_cosine, str)

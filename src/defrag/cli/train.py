@@ -98,13 +98,13 @@ class Parts:
     agglomerate: Annotated[
         str,
         Words((NONE, *VARIANTS)),
-        option("Grouping of features: none, a variant of the paper, or Hybrid."),
+        option("Grouping of features: none, a variant of the paper, hybrid or tight."),
     ] = NONE
     focus: Annotated[
         bool | None,
         option(
             "Keep only the entries of a row that matter; default: for texts and for "
-            "label-tree, unless features are grouped.",
+            "label-tree, unless features are grouped other than by tight.",
             names="--focus/--no-focus",
         ),
     ] = None
@@ -123,7 +123,8 @@ class Parts:
         """Return which parts stand around the classifier."""
         focus = self.focus
         if focus is None:  # where it costs no precision
-            focus = (corpus is not None or self.classifier == _DEFAULT) and self.agglomerate == NONE
+            recommended = corpus is not None or self.classifier == _DEFAULT
+            focus = recommended and self.agglomerate in {NONE, "tight"}
         return {"focus": focus, "rerank": self.rerank != NONE, "impute": self.impute != NONE}
 
 
