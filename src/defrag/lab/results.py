@@ -321,11 +321,9 @@ def _verdicts(compared: dict[str, Check]) -> Html:
 #     <!-- end of records -->
 #
 # ``COLUMNS`` are keys of ``COLUMNS`` separated by commas, or one of the words ``erasure`` and
-# ``rare`` for the tables by missing features and by frequency, or ``headline`` for a sentence.
+# ``rare`` for the tables by missing features and by frequency.
 # Without methods, all methods are shown. ``claims`` alone is the table of the paper's claims.
 
-# P@1 of one tree varies by about 0.2 with the seed.
-_SAME = 0.5
 _BLOCK = re.compile(
     r"(?P<begin><!-- records (?P<what>[^>]*?) -->\n)(?P<old>.*?)(?P<end><!-- end of records -->)",
     re.DOTALL,
@@ -344,25 +342,6 @@ def filled(text: str, folder: Path) -> str:
     """
     return _BLOCK.sub(
         lambda found: f"{found['begin']}\n{_content(found['what'], folder)}\n{found['end']}", text
-    )
-
-
-def headline(results: Sequence[Result], ours: str, theirs: str) -> str:
-    """Return the precision and the training times of two methods as a sentence."""
-    mine, other = (
-        next(one.statistics for one in results if one.method == name) for name in (ours, theirs)
-    )
-    ratio = other["train_cpu"].mean / mine["train_cpu"].mean
-    gap = mine["P@1"].mean - other["P@1"].mean
-    relation = "The same P@1 as" if abs(gap) < _SAME else "A higher P@1 than"
-    if gap <= -_SAME:
-        relation = "A lower P@1 than"
-    return (
-        f"**{relation} {theirs} in 1/{ratio:.0f} of its training time**: "
-        f"{mine['P@1'].mean:.1f} after {mine['train_cpu'].mean:.1f} s, {theirs} "
-        f"{other['P@1'].mean:.1f} after {other['train_cpu'].mean:.1f} s\n"
-        f"({results[0].data}, {ours}, CPU seconds of one thread, both in one run of "
-        "`defrag reproduce peers`).\n"
     )
 
 
@@ -387,8 +366,6 @@ def _content(what: str, folder: Path) -> str:
     chosen = [known[method] for method in methods if method in known] or results
     if not chosen:
         raise ValueError(f"records {what}: no record on {data!r}")
-    if columns == "headline":
-        return headline(chosen, *methods)
     if columns in _SPECIAL:
         _, heads, rows = _SPECIAL[columns](chosen)
         return Table(data, heads, rows, clear=True).to_markdown()
