@@ -632,7 +632,8 @@ class Refrag(Wrapping):
 
     _state = State(
         BASE,
-        Sparse("prototypes_", "n_labels", "n_features"),
+        # Raw products of the paper's formula are larger than anything else; squares are summed.
+        Sparse("prototypes_", rows="n_labels", columns="n_features", most=1e16),
         Array("bonus_", length="n_labels", low=0, most=LARGEST),
         *(Number(f"{name}_", rule) for name, rule in _RULES.items()),
         Number(

@@ -81,7 +81,7 @@ BREACHES = {
         item_breaks("prototypes/indices", -1, 12, r"must be in \[0, 12\), got 12"),
         item_breaks("prototypes/indices", 0, 11, "must increase within each row"),
         item_breaks("prototypes/indptr", 1, 2**40, "must not decrease"),
-        item_breaks("prototypes/data", 0, 3e38, "must be at most 1e.12 in size, got 3e.38"),
+        item_breaks("prototypes/data", 0, 3e38, "must be at most 1e.16 in size, got 3e.38"),
         item_breaks("bonus", 2, -1, "must be .* got -1.0 at 2"),
         array_breaks("trade_off/p_at_1", None, "of the kind 'refrag' is missing"),
         item_breaks("trade_off/alpha", 0, 7.0, r"must be in \(0, 1\], got 0.8 to 7.0"),

@@ -238,6 +238,7 @@ class Sparse(Field):
     columns: Size = "n_features"
     pattern: bool = False
     noun: str = "row"
+    most: float = _checks.LARGEST
 
     def forms(self) -> dict[str, Form]:
         forms = {"indptr": "int64", "indices": "int32", "data": "float32"}
@@ -263,7 +264,7 @@ class Sparse(Field):
             return csr_from_parts((part.arrays[indptr], columns, np.ones(len(columns), np.float32)),
                                   shape)  # fmt: skip
         check_length(part, data, len(columns))
-        check_size(part, data)
+        check_size(part, data, self.most)
         return csr_from_parts((part.arrays[indptr], columns, part.arrays[data]), shape)
 
 
