@@ -26,7 +26,7 @@ PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.m
          if "<!-- records " in path.read_text(encoding="utf-8")]  # fmt: skip
 # What no study compares: explanations, retraining, texts, parts, servers. Their tables are printed
 # by the script that the page names.
-MEASURED_ELSEWHERE = ("annif", "distributed", "explain", "retraining", "text")
+MEASURED_ELSEWHERE = ("annif", "distributed", "explain", "retraining", "shortlist", "text")
 RECORDS = sorted((FOLDER / "records").glob("*.jsonl"))
 
 
