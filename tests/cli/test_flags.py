@@ -2,9 +2,20 @@
 
 import pytest
 
-from defrag import Agglomerated, Defrag, Focus, Focused, Imputed, LabelTree, Refrag, registry
+from defrag import (
+    Agglomerated,
+    Defrag,
+    DiSMEC,
+    Focus,
+    Focused,
+    Imputed,
+    LabelTree,
+    Refrag,
+    registry,
+)
 from defrag._parameters import parameters_of, rules_of
 from defrag.agglomeration import Hybrid, Tight
+from defrag.baselines import Parabel
 from defrag.cli import _flags
 from defrag.imputation import Fiat
 from tests.helpers.cli_data import fill_folder
@@ -84,6 +95,42 @@ def test_every_flag_sets_its_parameter(built, line):
         # Nothing else is set.
         assert repr(found.set_params(**{f"{part}__{name}" if part else name: getattr(
             getattr(plain, part) if part else plain, name)})) == repr(plain)  # fmt: skip
+
+
+RERANKED = Refrag(
+    Parabel(), co_occurrence="cosine", gamma=8.0, propensity_weight=0.5, n_clusterings=2
+)
+COMPOSED = {
+    "": Focused(LabelTree(), Focus()),
+    "--no-focus": LabelTree(),
+    "--budget 2 --power 0.25": Focused(LabelTree(), Focus(2.0, power=0.25)),
+    "--budget none": Focused(LabelTree(), Focus(None)),
+    "--classifier dismec": DiSMEC(),
+    "--classifier dismec --focus": Focused(DiSMEC(), Focus()),
+    "--agglomerate hybrid --focus": Focused(Agglomerated(LabelTree(), Hybrid()), Focus()),
+    "--agglomerate tight": Agglomerated(Focused(LabelTree(), Focus()), Tight()),
+    "--n-trees 2 --agglomerate hybrid --no-per-member": Agglomerated(
+        LabelTree(2), Hybrid(), per_member=False
+    ),
+    "--classifier parabel --rerank cosine --gamma 8 --propensity-weight 0.5 --impute blend "
+    "--beta 0.3 --n-clusterings 2": Imputed(RERANKED, Fiat(beta=0.3, n_clusterings=2)),
+}
+
+
+def parameters(model):
+    """Return all parameters but those of a run, with the types of parts."""
+    return {
+        name: type(value) if hasattr(value, "get_params") else value
+        for name, value in model.get_params().items()
+        if not name.endswith(("random_state", "n_jobs", "verbose"))
+    }
+
+
+@pytest.mark.parametrize("flags", COMPOSED)
+def test_flags_compose_a_classifier(built, flags):
+    wanted = COMPOSED[flags]
+    found = built(type(wanted), f"train train.txt out {flags}".strip())
+    assert parameters(found) == parameters(wanted)
 
 
 def test_seed_threads_and_none_are_set(built):

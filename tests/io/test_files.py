@@ -95,12 +95,6 @@ def test_link_is_kept_and_mode_follows_umask(tmp_path):
     assert (tmp_path / "target").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_file_names_of_any_kind(tmp_path):
-    for name in ("with space", "käse", "new\nline", "x" * 255):
-        write_xmc(tmp_path / name, X, Y)
-        assert read_xmc(tmp_path / name)[0].nnz == 2
-
-
 @pytest.mark.slow
 def test_dash_is_standard_input_and_output(tmp_path):
     script = (
