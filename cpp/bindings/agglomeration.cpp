@@ -17,14 +17,12 @@ void bind_statistics(nb::module_& m) {
     nb::enum_<Norm>(m, "Norm").value("l1", Norm::kL1).value("l2", Norm::kL2);
     m.def(
         "column_statistics",
-        [](const CsrView& X, const std::optional<Array<float>>& row_lengths, unsigned n_threads) {
-            check_size(row_lengths, X.n_rows, "row_lengths must have one entry per row");
-            ColumnStatistics statistics =
-                run(n_threads, nb::none(), column_statistics, X, pointer(row_lengths));
+        [](const CsrView& X, unsigned n_threads) {
+            ColumnStatistics statistics = run(n_threads, nb::none(), column_statistics, X);
             return std::pair(to_numpy(std::move(statistics.counts)),
                              to_numpy(std::move(statistics.energy)));
         },
-        "X"_a, nb::kw_only(), "row_lengths"_a.noconvert() = nb::none(), "n_threads"_a);
+        "X"_a, nb::kw_only(), "n_threads"_a);
     m.def(
         "row_norms",
         [](const CsrView& X, Norm norm, unsigned n_threads) {
@@ -159,9 +157,7 @@ void bind_tight(nb::module_& m) {
         "tight_leaders",
         [](const CsrView& X, double min_cosine, std::uint64_t seed, unsigned n_threads,
            const nb::object& progress) {
-            const float* const own_lengths = nullptr;
-            ColumnStatistics statistics =
-                run(n_threads, nb::none(), column_statistics, X, own_lengths);
+            ColumnStatistics statistics = run(n_threads, nb::none(), column_statistics, X);
             auto leaders = run(n_threads, progress, tight_leaders, X, statistics, min_cosine, seed);
             return std::pair(to_numpy(std::move(leaders)), to_numpy(std::move(statistics.energy)));
         },

@@ -223,7 +223,7 @@ class Companions:
         - ``seed``: seed of the samples.
         """
         n_rows, n_features = X.shape
-        _, energy = _native.column_statistics(X, row_lengths=None, n_threads=n_threads)
+        _, energy = _native.column_statistics(X, n_threads=n_threads)
         columns = _native.feature_rows(
             X,
             coordinate=np.arange(n_rows, dtype=np.int32),

@@ -70,12 +70,10 @@ double ideal_dcg(const CsrView& matrix, std::int64_t row, Vector<float>& sorted)
 
 }  // namespace
 
-ColumnStatistics column_statistics(const Context& context, const CsrView& matrix,
-                                   const float* row_lengths) {
+ColumnStatistics column_statistics(const Context& context, const CsrView& matrix) {
     Vector<double> weight(matrix.n_rows);
     for_each(context, matrix.n_rows, kRowsPerBlock, [&](std::int64_t row, unsigned) {
-        const double given = row_lengths == nullptr ? 0.0 : row_lengths[row];
-        const double squared = row_lengths == nullptr ? squared_length(matrix, row) : given * given;
+        const double squared = squared_length(matrix, row);
         weight[row] = squared > 0.0 ? 1.0 / squared : 0.0;
     });
     ColumnStatistics statistics;

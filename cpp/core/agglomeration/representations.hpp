@@ -12,10 +12,8 @@ struct ColumnStatistics {
     Vector<double> energy;        // sum of squares over the scaled rows
 };
 
-/// Rows are divided by `row_lengths`, or by their own norms if it is null, so that the energy of a
-/// column is its share of the total.
-ColumnStatistics column_statistics(const Context& context, const CsrView& matrix,
-                                   const float* row_lengths);
+/// Rows are divided by their norms, so that the energy of a column is its share of the total.
+ColumnStatistics column_statistics(const Context& context, const CsrView& matrix);
 
 enum class Norm { kL1, kL2 };
 Vector<float> row_norms(const Context& context, const CsrView& matrix, Norm norm);
