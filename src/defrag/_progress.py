@@ -96,7 +96,8 @@ def _task(
         listener(name, 0.0, begin)
 
         def update(share: float) -> None:
-            listener(name, share, begin)
+            if share > 0:  # 0 is the beginning
+                listener(name, share, begin)
             if bar is not None:
                 bar(share)
 

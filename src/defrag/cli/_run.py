@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import shutil
 import sys
 import time
@@ -130,7 +131,8 @@ class RunLog:
 
     def record(self, **found: Any) -> None:
         """Write the last line: what was trained, and the seconds of all stages."""
-        self._write("record", **found, stages=self.stages)
+        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self._write("record", **found, peak_memory=peak, stages=self.stages)
 
     def _write(self, event: str, **more: Any) -> None:
         if self._file is None:
