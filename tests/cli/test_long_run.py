@@ -54,8 +54,8 @@ def train(data, *flags):
 @pytest.mark.parametrize(
     "flags",
     [(), ("--n-trees", "2"), ("--preset", "best"), ("--characters", "4", "--n-jobs", "2"),
-     ("--no-hard-negatives",), ("--classifier", "dismec", "--answers", "none"), ("--agglomerate", "x"),
-     ("--classifier", "fastxml", "--validation", "docs.jsonl")],
+     ("--no-hard-negatives",), ("--classifier", "dismec", "--answers", "none"),
+     ("--agglomerate", "x"), ("--classifier", "fastxml", "--validation", "docs.jsonl")],
 )  # fmt: skip
 def test_models_have_the_bytes_of_a_training_in_memory(flags):
     train("docs.jsonl", *flags)

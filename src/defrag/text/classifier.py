@@ -17,7 +17,7 @@ from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
 from defrag._parameters import SEED_KIND, Choice, Float, Int, fitted, param
 from defrag._scikit import ClassifierMixin, available_if, check_is_fitted, clone
-from defrag._scratch import Coding, keeps, kept
+from defrag._scratch import Coding, kept
 from defrag._validation import check_seed, require_labels
 from defrag.classifiers._answers import (
     Calibration,
@@ -367,11 +367,8 @@ class TextClassifier(ClassifierMixin, Estimator):
         if named is not None and known.classes is not None:
             names = LabelNames(with_names_only(known.classes, named), named)
             points = self._with_naming(names, blank, checked, plain)
-        if keeps():  # the tables of features are not needed until the model is
-            del self.vectorizer_.features_
-        self.base_ = blank._fit_canonical(points[0], points[1], shapes, points[2])
-        if keeps():
-            self.vectorizer_._prepare()
+        with self.vectorizer_._at_rest():
+            self.base_ = blank._fit_canonical(points[0], points[1], shapes, points[2])
         if shapes is not None:
             shapes.check_all_taken()
         self._set_labels(known.classes, known.dense, known.multilabel, names)

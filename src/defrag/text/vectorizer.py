@@ -8,7 +8,8 @@ vocabularies that keep their ids when a model is trained again.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -492,6 +493,16 @@ class TextVectorizer(TransformerMixin, Estimator):
         """Build what model files do not contain: the tables of the kernels, and the names."""
         lengths = Lengths.bounds(self.characters)
         self._set_features(_native.text_features(self._terms(), lengths))
+
+    @contextmanager
+    def _at_rest(self) -> Iterator[None]:
+        """Free the tables of the kernels meanwhile, in a training that must save memory."""
+        if not keeps():
+            yield
+            return
+        del self.features_
+        yield
+        self._prepare()
 
     def _set_features(self, features: TextFeatures) -> None:
         self.features_ = features
