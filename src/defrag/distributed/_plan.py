@@ -77,35 +77,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """A training divided into parts; see :func:`plan`.
+    """A training divided into parts; see :func:`plan`."""
 
-    Attributes
-    ----------
-    estimator : classifier or TextClassifier
-        The classifier, not fitted.
-    seed : int
-        The seed drawn from ``random_state``.
-    sizes : Sizes
-        Numbers of points, features and labels, and the form of the labels.
-    fingerprint : int
-        Checksum of the data.
-    outline : dict of arrays
-        Data that all parts need, such as the shapes of trees.
-    bounds : ndarray of int64, shape (n_parts + 1,)
-        Offsets of the units of the parts.
-    shares : ndarray of float64, shape (n_parts,)
-        Shares of the expected cost.
-    waves : ndarray of uint8, shape (n_parts,)
-        Waves of the parts; those of wave 1 are trained faster with the results of wave 0.
-    """
-
+    # The classifier, not fitted.
     estimator: Trainable
+    # The seed drawn from ``random_state``.
     seed: int
+    # Numbers of points, features and labels, and the form of the labels.
     sizes: Sizes
+    # Checksum of the data.
     fingerprint: int
+    # Data that all parts need, such as the shapes of trees.
     outline: Arrays
+    # Offsets of the units of the parts.
     bounds: NDArray[np.int64]
+    # Shares of the expected cost.
     shares: NDArray[np.float64]
+    # Waves of the parts; those of wave 1 are trained faster with the results of wave 0.
     waves: NDArray[np.uint8]
 
     @cached_property
@@ -132,20 +120,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class PartResult:
-    """The result of :func:`fit_part`, for :func:`join`.
+    """The result of :func:`fit_part`, for :func:`join`."""
 
-    Attributes
-    ----------
-    index : int
-        The number of the part.
-    identity : int
-        Checksum of the plan.
-    arrays : dict of arrays
-        Fitted arrays.
-    """
-
+    # The number of the part.
     index: int
+    # Checksum of the plan.
     identity: int
+    # Fitted arrays.
     arrays: Arrays
 
 
