@@ -18,10 +18,7 @@ SKOS = """\
 
 
 class Analyzer:
-    """Words without their last letter, of sentences that end with a full stop."""
-
-    def tokenize_sentences(self, text):
-        return text.split(". ")
+    """Words without their last letter."""
 
     def tokenize_words(self, text):
         return [word[:-1] for word in re.findall(r"[\w-]+", text) if len(word) > 3]

@@ -25,19 +25,18 @@ from defrag.text.classifier import TextClassifier
 from defrag.thesaurus import Thesaurus
 from defrag.typing import Csr
 
-_NO_WORD = re.compile(r"\W+")
+_NO_WORD, _END = re.compile(r"\W+"), re.compile(r"(?<=[.!?;:])\s+|\n")
 
 
 def analysed(text: str, analyzer: Any) -> str:
     """Return the words that an analyzer of Annif finds in a text, a line for each sentence.
 
-    Sentences stay apart, because names are found in one of them; a word that our tokeniser would
-    cut is joined by ``_``.
+    Sentences stay apart, as our kernel ends them, because names are found in one of them; a word
+    that our tokeniser would cut is joined by ``_``.
     """
     return "\n".join(
         " ".join(_NO_WORD.sub("_", word) for word in analyzer.tokenize_words(sentence))
-        for line in text.splitlines()
-        for sentence in analyzer.tokenize_sentences(line)
+        for sentence in _END.split(text)
     )
 
 
