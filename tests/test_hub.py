@@ -42,6 +42,7 @@ def test_card_says_what_the_model_is(model, tmp_path):
     for words in (
         "# sorts\n", "out of 4,", 'from_pretrained("sorts")', "Notes on algorithms.",
         "3 labels have training texts, 1,500 assignments; 1 more",
+        "Names: Thesaurus of 2 concepts with 3 names: en, fi. ",
         "most frequent: maps (600), Sorting (600), merge (300).",
         "On 2 texts that the model was not trained on, in percent: P@1 100.0,",
         "| none | 1 | 0.0% |\n| 101 or more | 2 | 100.0% |",

@@ -245,7 +245,7 @@ def _card(
         trained=model.base_.n_labels_,
         assignments=f", {sum(points.values()):,} assignments" if points else "",
         named=len(model.classes_) - model.base_.n_labels_,
-        names="" if thesaurus is None else f"Names: {thesaurus!r}. ",
+        names="" if thesaurus is None else f"Names: {repr(thesaurus)[1:-1]}. ",
         frequent=f"The most frequent: {', '.join(shown)}." if points else "",
         figures=figures,
         licences="\n".join(f"- {what}: {licences.get(what, 'not stated')}" for what in _LICENCES),
