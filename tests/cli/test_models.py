@@ -110,7 +110,11 @@ def test_evaluate_equals_library(data, k, with_train):
 
 
 @pytest.mark.usefixtures("folder")
-def test_evaluate_prints_table_of_rare_labels():
+def test_evaluate_prints_tables():
+    said = run_well("evaluate", "train.txt", "predictions.txt")
+    for name in ("P@k", "nDCG@k", "R@k", "coverage@k"):
+        assert name in said
+    assert "PSP" not in said
     said = run_well("evaluate", "train.txt", "predictions.txt", "--train", "train.txt")
     assert "labels from frequent to rare" in said
     assert "70-100" in said
@@ -126,14 +130,6 @@ def test_evaluate_reads_svmlight_and_separate_label_files(folder):
     run_well("evaluate", "few.svm", "predictions.txt", "--one-based")
     split = ("--train", "X.txt", "--train-labels", "Y.txt")
     assert "PSP@k" in run_well("evaluate", "train.txt", "predictions.txt", *split)
-
-
-@pytest.mark.usefixtures("folder")
-def test_evaluate_prints_table_without_propensities():
-    said = run_well("evaluate", "train.txt", "predictions.txt")
-    for name in ("P@k", "nDCG@k", "R@k", "coverage@k"):
-        assert name in said
-    assert "PSP" not in said
 
 
 @pytest.mark.usefixtures("folder")

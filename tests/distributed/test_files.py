@@ -31,50 +31,53 @@ def data():
     return X, sparse.csr_array(Y.astype(np.float32))
 
 
-@pytest.mark.parametrize(
-    "model", [LabelTree(2, random_state=1), DiSMEC(random_state=2), Agglomerated(random_state=3)]
-)
-def test_joined_files_give_the_bytes_of_fit(model, data, tmp_path):
-    X, Y = data
-    path = tmp_path / "model.plan"
+def joined(model, X, Y, path):
+    """Train in parts that are written to files and read again."""
     save_plan(plan(model, X, Y, n_parts=4), path)
-    for index in range(len(load_plan(path).shares)):
-        result = fit_part(load_plan(path), index, X, Y)
-        save_part(result, part_path(path, index))
+    todo = load_plan(path)
+    for index in reversed(range(len(todo.shares))):
+        save_part(fit_part(todo, index, X, Y), part_path(path, index))
     once = part_path(path, 0).read_bytes()
     save_part(fit_part(load_plan(path), 0, X, Y), part_path(path, 0))
     assert part_path(path, 0).read_bytes() == once
-    todo = load_plan(path)
-    joined = join(todo, [load_part(part_path(path, i)) for i in range(len(todo.shares))])
-    joined.save(tmp_path / "joined")
+    return join(todo, [load_part(part_path(path, i)) for i in range(len(todo.shares))])
+
+
+def names_of(Y):
+    return [[f"label {j}" for j in row.indices] for row in Y]
+
+
+def classes_of(_Y):
+    return np.repeat(["ant", "bee"], 100)
+
+
+@pytest.mark.parametrize(
+    ("model", "labels"),
+    [
+        (LabelTree(2, random_state=1), None),
+        (DiSMEC(random_state=2), None),
+        (Agglomerated(random_state=3), None),
+        (LabelTree(random_state=0), names_of),
+        (DiSMEC(random_state=0), classes_of),
+    ],
+)
+def test_joined_files_give_the_bytes_of_fit(model, labels, data, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, Y = data
+    if labels is not None:
+        X = pandas.DataFrame(X.toarray(), columns=[f"word {i}" for i in range(80)])
+        Y = labels(Y)
+    found = joined(model, X, Y, tmp_path / "model.plan")
+    found.save(tmp_path / "joined")
     model.fit(X, Y).save(tmp_path / "fitted")
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "fitted").read_bytes()
+    assert str(found.predict(X[:9])) == str(model.predict(X[:9]))
 
 
-def test_classes_and_feature_names_are_kept(data, tmp_path):
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame(data[0].toarray(), columns=[f"word {i}" for i in range(80)])
-    classes = np.repeat(["ant", "bee"], 100)
-    path = tmp_path / "model.plan"
-    save_plan(plan(DiSMEC(random_state=0), X, classes, n_parts=1), path)
-    todo = load_plan(path)
-    joined = join(todo, [fit_part(todo, 0, X, classes)])
-    assert joined.feature_names_in_[:2].tolist() == ["word 0", "word 1"]
-    assert joined.classes_.tolist() == ["ant", "bee"]
-
-
-def test_joined_label_names_give_the_bytes_of_fit(data, tmp_path):
+def test_other_label_names_are_refused(data):
     X, Y = data
-    lists = [[f"label {j}" for j in row.indices] for row in Y]
-    path, model = tmp_path / "model.plan", LabelTree(random_state=0)
-    save_plan(plan(model, X, lists, n_parts=3), path)
-    todo = load_plan(path)
-    joined = join(todo, [fit_part(todo, i, X, lists) for i in range(len(todo.shares))])
-    joined.save(tmp_path / "joined")
-    model.fit(X, lists).save(tmp_path / "fitted")
-    assert (tmp_path / "joined").read_bytes() == (tmp_path / "fitted").read_bytes()
-    assert joined.predict(X[:9]) == model.predict(X[:9])
-    others = [[name.upper() for name in names] for names in lists]
+    todo = plan(LabelTree(random_state=0), X, names_of(Y), n_parts=3)
+    others = [[name.upper() for name in names] for names in names_of(Y)]
     with pytest.raises(ValueError, match="not those of the plan"):
         fit_part(todo, 0, X, others)
 
