@@ -66,21 +66,6 @@ def test_scores_equal_products_of_factors():
     assert not np.isin(labels, np.flatnonzero(Y.sum(axis=0) == 0)).any()
 
 
-def test_all_labels_are_ranked_in_order():
-    X, Y = make_data()
-    model = LEML(10, random_state=0).fit(X, Y)
-    assert model._max_ranked() == np.count_nonzero(Y.sum(axis=0))
-    labels, scores = model.predict_topk(X, k=1000)
-    n_found = model._max_ranked()
-    assert (labels[:, n_found:] == -1).all()
-    assert (scores[:, n_found:] == 0).all()
-    for ids, own in zip(labels[:, :n_found], scores[:, :n_found], strict=True):
-        assert sorted(ids) == model.labels_.tolist()
-        assert list(zip(-own, ids, strict=True)) == sorted(zip(-own, ids, strict=True))
-    few, _ = model.predict_topk(X, k=3)
-    np.testing.assert_array_equal(few, labels[:, :3])
-
-
 def test_bend_is_smooth_and_keeps_order():
     products = np.linspace(-3, 4, 2001).astype(np.float32)
     scores = bend(products)

@@ -81,11 +81,12 @@ def test_points_without_labels_are_negatives():
     assert after[1].mean() < before
 
 
+@pytest.mark.parametrize("kind", [DiSMEC, PPDSparse, ProXML])
 @pytest.mark.parametrize("batch_size", [1, 16, 17, 48, 1000])
-def test_the_size_of_batches_changes_nothing(batch_size):
+def test_the_size_of_batches_changes_nothing(batch_size, kind):
     X, Y = make_data()
-    wanted = DiSMEC(random_state=3).fit(X, Y)
-    assert_same_model(DiSMEC(random_state=3, batch_size=batch_size).fit(X, Y), wanted)
+    wanted = kind(random_state=3).fit(X, Y)
+    assert_same_model(kind(random_state=3, batch_size=batch_size).fit(X, Y), wanted)
 
 
 def test_batches_join_as_by_hand():

@@ -142,5 +142,10 @@ def check_ranking(model, X, Y, wanted):
     np.testing.assert_array_equal(
         wanted["predicted"].toarray() == 1, wanted["decision"].toarray() > 0.5
     )
+    every, scores = model.predict_topk(X, k=Y.shape[1])
+    assert bits((every[:, :4], scores[:, :4])) == bits((labels, wanted["scores"]))
+    for ids, own in zip(every, scores, strict=True):
+        pairs = list(zip(-own[ids >= 0], ids[ids >= 0], strict=True))
+        assert pairs == sorted(pairs)
     hits = np.asarray(Y[np.arange(len(labels)), np.maximum(labels[:, 0], 0)]).ravel()
     assert hits[np.diff(Y.indptr) > 0].mean() > 0.5
