@@ -81,10 +81,7 @@ def test_the_optimised_assignment_raises_its_objective():
 
 BROKEN = {
     "no cluster": (put("label_ptr", np.zeros(1, np.int64)), "must have at least one cluster"),
-    "labels beyond": (item("labels", -1, 40), r"'labels' must be in \[0, 40\), got 40"),
     "labels fall": (item("labels", 1, 0), "'labels' must increase"),
-    "pointers fall": (item("label_ptr", 1, 9999), "'label_ptr' must not decrease"),
-    "router beyond": (item("router/indices", 0, 99), "'router/indices' must be in"),
     "other features": (inside("state", n_features=89), "must have the features"),
     "no base": (lambda draft: draft.model["children"].clear(), "children of the model must be"),
 }

@@ -98,12 +98,6 @@ def test_same_data_in_any_form_give_same_bytes(folder, data):
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
-def test_failed_training_keeps_old_model(folder):
-    before = (folder / "model.safetensors").read_bytes()
-    assert run("train", "bad.txt", "model.safetensors").exit_code == 2
-    assert (folder / "model.safetensors").read_bytes() == before
-
-
 @pytest.mark.usefixtures("folder")
 def test_train_warns_that_nothing_changes():
     line = "train train.txt out --classifier parabel --agglomerate none --seed 3 --n-jobs 1"

@@ -227,19 +227,10 @@ def test_fewer_points_than_declared_are_an_error_unless_allowed(tmp_path):
 
 def npz_bytes():
     X = np.array([[0, 0.5, 3], [2, 0, 0]], dtype=np.float32)
+    parts = {"indptr": [0, 2, 3], "indices": [1, 2, 0], "data": X[X != 0], "shape": X.shape}
     target = io.BytesIO()
-    write_npz_to(target, X)
+    np.savez_compressed(target, **{f"X_{name}": np.array(part) for name, part in parts.items()})
     return target.getvalue()
-
-
-def write_npz_to(target, X):
-    arrays = {
-        "X_indptr": np.array([0, 2, 3]),
-        "X_indices": np.array([1, 2, 0]),
-        "X_data": X[X != 0],
-        "X_shape": np.array(X.shape),
-    }
-    np.savez_compressed(target, **arrays)
 
 
 def test_archive_bomb_is_refused(tmp_path):
