@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from defrag import Agglomerated, Defrag, Fiat, Imputed, Refrag, load_dataset, metrics
 from defrag.agglomeration import Hybrid
 from defrag.baselines import Parabel
-from defrag.imputation import Companions, MissingRule
+from defrag.imputation import MissingRule
 from tests.data import make_data
 from tests.oracles import imputation as oracles
 from tests.oracles.agglomeration import co_occurrence
@@ -38,17 +38,6 @@ def test_imputed_rows_follow_the_formula(mode, beta):
     np.testing.assert_allclose(fiat.transform(X).toarray(), wanted, atol=1e-5)
     assert len(fiat.co_occurrence_.blocks) == 3
     assert fiat.rule_ is None
-
-
-def test_imputed_rows_follow_the_formula_with_lists():
-    X, _ = make_data()
-    fiat = Fiat(beta=0.7, companions=3, max_growth=None, random_state=0).fit(X)
-    rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
-    C = fiat.co_occurrence_.lists.toarray()
-    assert isinstance(fiat.co_occurrence_, Companions)
-    assert ((C != 0).sum(axis=1) <= 4).all()
-    wanted = [oracles.impute(u, C, 0.7) for u in rows]
-    np.testing.assert_allclose(fiat.transform(X).toarray(), wanted, atol=1e-5)
 
 
 def test_empty_rows_and_unseen_features_are_imputed():
