@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from defrag.exceptions import DataWarning, FormatError
 from defrag.io.corpora import CORPUS_FORMS, Corpus, open_corpus
 from defrag.io.documents import CorpusOptions
 from defrag.io.files import atomic_writer, display_name, open_input
-from defrag.io.parquet import SUFFIX, table_bytes
+from defrag.io.parquet import SUFFIX, load_pyarrow, table_bytes
 from defrag.io.points import (
     RowBlocks,
     check_base,
@@ -322,23 +322,35 @@ def predict_parts(model: Model, blocks: AnyBlocks, parts: Parts, lines: LineForm
     return parts.n_points
 
 
+ToLines: TypeAlias = "Callable[[Any, Any, int], Iterable[bytes]]"
+"""A :class:`LineFormat`, or another function with its arguments."""
+
+
 class Parts:
     """A folder of predictions with a file per block, of which a second call writes those missing.
 
     - ``model``: the file of the model, whose checksum is among the settings of the folder.
-    - ``form`` {"text", "parquet"}: what a part is.
-    - ``settings``: JSON values that distinguish this prediction from others.
+    - ``lines``: what a part is; its fields are among the settings.
+    - ``settings``: further JSON values that distinguish this prediction from others.
     - Raises ValueError if the folder has parts of another model or other settings.
     """
 
     # Readers of folders of tables skip names that begin with an underscore.
     _SETTINGS = "_prediction.json"
 
-    def __init__(self, folder: Path, model: str, form: str, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, model: str, lines: ToLines, settings: Mapping[str, Any]
+    ) -> None:
         self.folder, self.n_points = folder.absolute(), 0
-        self._suffix = SUFFIX if form == "parquet" else ""
+        self._suffix = ""
+        own: dict[str, Any] = {}
+        if isinstance(lines, LineFormat):
+            own = vars(lines)
+            if lines.parquet:
+                load_pyarrow()  # fails before any work is done
+                self._suffix = SUFFIX
         self.identity = _identity(model)
-        self._claim({"model": self.identity, "form": form, **settings})
+        self._claim({"model": self.identity, **own, **settings})
 
     def missing(self, blocks: Iterable[Any]) -> Iterator[tuple[Path, int, Any]]:
         """Yield the files to write, the number of their first points, and their blocks."""

@@ -19,6 +19,7 @@ from defrag.distributed import _ray, fit_ray, predict_ray
 from defrag.distributed._plan import train_part
 from defrag.io import write_xmc
 from defrag.io.predictions import format_ranking
+from defrag.prediction import LineFormat
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = [
@@ -177,7 +178,7 @@ def test_predict_ray_writes_and_resumes_parts(data, tmp_path):
     assert found[2].count(b"\n") == 100
     assert b"".join(found[:4]) == b"".join(joined.splitlines(keepends=True)[:400])
     with pytest.raises(ValueError, match="parts of another prediction"):
-        predict_ray(path, blocks, again, k=3)
+        predict_ray(path, blocks, again, lines=LineFormat(3))
     with pytest.raises(ValueError, match=r"is not empty and has no _prediction\.json"):
         predict_ray(path, blocks, tmp_path)
     # Workers that know a file notice that it was replaced.
@@ -190,7 +191,15 @@ def test_predict_ray_writes_and_resumes_parts(data, tmp_path):
     texts = ["a red fox", "a white hen", "of the red fox", "hens"]
     named = TextClassifier(random_state=0).fit(texts * 3, [["fox"], ["hen"]] * 6)
     named.save(tmp_path / "texts")
-    assert predict_ray(tmp_path / "texts", [texts[:2], texts[2:]], tmp_path / "t", k=1) == 4
+    assert (
+        predict_ray(
+            tmp_path / "texts",
+            [texts[:2], texts[2:]],
+            tmp_path / "t",
+            lines=LineFormat(1, as_json=True),
+        )
+        == 4
+    )
     parts = sorted((tmp_path / "t").glob("part-*"))
     rows = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
     names, scores = named.predict_topk(texts, k=1)
@@ -241,8 +250,8 @@ def test_killed_worker_does_not_change_predictions(data, tmp_path):
         return format_ranking(*model.predict_topk(block, k=3), model.n_labels_)
 
     wanted, found = tmp_path / "wanted", tmp_path / "found"
-    assert predict_ray(tmp_path / "model", blocks, wanted, k=3) == 600
-    assert predict_ray(tmp_path / "model", blocks, found, k=3, to_lines=predict_or_die) == 600
+    assert predict_ray(tmp_path / "model", blocks, wanted, lines=LineFormat(3)) == 600
+    assert predict_ray(tmp_path / "model", blocks, found, lines=predict_or_die) == 600
     assert Path(marker).exists()
     for folder in (wanted, found):
         assert len(list(folder.glob("part-*"))) == 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from defrag._progress import escaped
 from defrag.classifiers._answers import label_names
@@ -97,23 +97,14 @@ def predict(
         _check_names(model, classifier)
     with reading.blocks(classifier, data, model) as blocks:
         if in_parts:
-            form = "parquet" if parquet else "text"
-            settings = {**vars(lines), "data": [Path(data).name, _size(data)]}
+            settings = {"data": [Path(data).name, _size(data)]}
             if ray is None:
-                parts = Parts(Path(output), model, form, settings)
+                parts = Parts(Path(output), model, lines, settings)
                 n_points = predict_parts(classifier, blocks, parts, lines)
             else:
-                n_points = predict_ray(
-                    model,
-                    blocks,
-                    output,
-                    k=top_k,
-                    form=form,
-                    to_lines=lines,
-                    settings=settings,
-                    address=None if ray == "local" else ray,
-                    verbose=True,
-                )
+                address = None if ray == "local" else ray
+                on: dict[str, Any] = {"settings": settings, "address": address, "verbose": True}
+                n_points = predict_ray(model, blocks, output, lines=lines, **on)
             print_message(f"{n_points:,} points in the parts of {escaped(output)}")
             return
         done = predict_blocks(classifier, blocks, output, lines)

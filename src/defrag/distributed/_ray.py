@@ -8,23 +8,21 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from defrag._parameters import Choice, Int
+from defrag._parameters import Int
 from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
 from defrag.distributed._plan import PartResult, Plan, Points, join_parts, plan_and_data, train_part
 from defrag.exceptions import DataWarning
 from defrag.io.files import PathLike, atomic_writer
-from defrag.io.parquet import load_pyarrow, table_bytes
-from defrag.io.predictions import format_ranking, json_lines
 from defrag.persistence import load
-from defrag.prediction import Parts
+from defrag.prediction import LineFormat, Parts, ToLines
 from defrag.text import TextClassifier
 from defrag.typing import Csr, LabelsLike
 
@@ -152,9 +150,6 @@ def connected(address: str | None) -> Iterator[Any]:
 # Blocks queued or running per processor: keeps all processors busy in bounded memory.
 _BLOCKS_PER_CPU = 3
 _BLOCK_RETRIES = 3
-_FORM_RULE = Choice(("text", "parquet"))
-
-ToLines: TypeAlias = "Callable[[Any, Any, int], Iterable[bytes]]"
 
 
 def predict_ray(
@@ -162,9 +157,7 @@ def predict_ray(
     blocks: Iterable[Any],
     folder: PathLike,
     *,
-    k: int = 5,
-    form: str = "text",
-    to_lines: ToLines | None = None,
+    lines: ToLines | None = None,
     settings: Mapping[str, Any] | None = None,
     address: str | None = None,
     verbose: bool = False,
@@ -183,15 +176,9 @@ def predict_ray(
         The points; for a text classifier, the texts.
     folder : path
         Folder for the parts; it is created if it does not exist.
-    k : int, default=5
-        Number of labels per point.
-    form : {"text", "parquet"}, default="text"
-        Pairs ``label:score`` as written by ``write_predictions``, without a header, and for
-        texts JSON objects with ``labels`` and ``scores``; or Parquet files with the columns
-        ``row``, ``labels`` and ``scores``, which require pyarrow.
-    to_lines : callable, optional
-        Function of the model, a block and the number of its first point that returns the bytes
-        to write instead.
+    lines : LineFormat, optional
+        What is written of each block; or a function of the model, a block and the number of its
+        first point that returns bytes.
     settings : mapping, optional
         JSON values that distinguish this prediction from others, such as the name of the data.
     address : str, optional
@@ -211,14 +198,9 @@ def predict_ray(
     ImportError
         If Ray, or for Parquet pyarrow, is not installed.
     """
-    if not _FORM_RULE.accepts(form):
-        raise ValueError(f"form must be {_FORM_RULE.describe()}, got {form!r}")
-    if form == "parquet":
-        load_pyarrow()  # fails before any work is done
-    target = Path(os.fspath(folder))
+    work = lines or LineFormat()
     path = os.path.realpath(model)
-    parts = Parts(target, path, form, {"k": k, **(settings or {})})
-    work = to_lines or (_table_of(k) if form == "parquet" else _lines_of(k))
+    parts = Parts(Path(os.fspath(folder)), path, work, settings or {})
     with connected(address) as ray, progress_pulse("predicting", enabled=verbose):
         n_cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
         task = ray.remote(num_cpus=1, max_retries=_BLOCK_RETRIES)(_predict_block)
@@ -257,22 +239,3 @@ def _predict_block(
 def _mapped(path: str, size: int, checksum: int) -> Any:  # noqa: ARG001 - part of the cache key
     """Return the model of a worker process, which predicts on one thread."""
     return load(path).set_params(n_jobs=1)
-
-
-def _lines_of(k: int) -> ToLines:
-    def to_lines(model: Any, block: Any, first: int) -> Iterable[bytes]:  # noqa: ARG001 - used for tables only
-        labels, scores = model.predict_topk(block, k=k)
-        if not isinstance(model, TextClassifier):
-            return format_ranking(labels, scores, model.n_labels_)
-        rows = [[name for name in row if name] for row in labels.tolist()]
-        return (f"{line}\n".encode() for line in json_lines(rows, scores))
-
-    return to_lines
-
-
-def _table_of(k: int) -> ToLines:
-    def to_bytes(model: Any, block: Any, first: int) -> Iterable[bytes]:
-        labels, scores = model.predict_topk(block, k=k)
-        return [table_bytes(labels, scores, first)]
-
-    return to_bytes
