@@ -131,7 +131,7 @@ def reproduce(
     except Interrupted as stopped:
         findings, interrupted = stopped.done, True
     reports.write(lambda: study_page(f"Reproduced: {name}", command_line(), findings))
-    if results is not None:
+    if results is not None and not interrupted:  # a part would replace what is there
         _write_results(Path(results), findings)
     if as_json:
         print_json({one.study.name: _to_json(one) for one in findings})
