@@ -250,12 +250,12 @@ def _ngrams() -> list[Line]:
         for name, word in sized.items()
     }
     others = {
-        "LabelTree, no hard negatives": "label-tree:hard_negatives=false",
+        "LabelTree without hard negatives": "label-tree:hard_negatives=false",
         **{name: _CLASSIFIERS[name] for name in (
             "Parabel", "DiSMEC", "PPDSparse", "ProXML", "SLEEC", "AnnexML", "LEML", "FastXML"
         )},
     }  # fmt: skip
-    trees = {"LabelTree, no hard negatives", "Parabel"}
+    trees = {"LabelTree without hard negatives", "Parabel"}
     lines = [Line(f"LabelTree{suffix}", "label-tree", groups, seeds=5)
              for suffix, groups in (few | more).items()]  # fmt: skip
     return lines + [
