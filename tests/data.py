@@ -7,6 +7,9 @@ from defrag import _native
 from defrag._native import LabelTreeWeights, Loss, SolverOptions
 from defrag._validation import canonical_csr
 from defrag.io import read_points
+from defrag.io.files import open_input
+from defrag.io.npz import parse_npz
+from defrag.io.predictions import parse_predictions
 from tests.oracles.label_trees import flat_tree, random_tree
 
 
@@ -14,6 +17,16 @@ def read_data(path, **how):
     """Return points and labels of a file of any format."""
     points = read_points(path, **how)
     return points.X, points.Y
+
+
+def read_npz(path, limits=None):
+    with open_input(path, limits) as stream:
+        return parse_npz(stream)
+
+
+def read_predictions(path, limits=None, **how):
+    with open_input(path, limits) as stream:
+        return parse_predictions(stream, **how)
 
 
 def make_data(n=240, d=90, n_labels=40, seed=0):

@@ -7,7 +7,7 @@ import pytest
 
 import defrag
 from defrag.cli.app import VERBS
-from defrag.io.npz import read_npz
+from tests.data import read_npz
 from tests.helpers.cli_data import fill_folder, points, same
 from tests.helpers.cli_running import files, run, run_well
 

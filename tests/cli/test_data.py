@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from defrag.agglomeration import Tight
-from defrag.io.npz import read_npz
 from defrag.io.xmc import read_svmlight
-from tests.data import read_data
+from tests.data import read_data, read_npz
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
 from tests.helpers.cli_running import run_well
 

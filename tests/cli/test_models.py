@@ -8,8 +8,8 @@ from scipy import sparse
 
 from defrag import load, metrics
 from defrag.io import write_predictions
-from defrag.io.predictions import read_predictions
 from defrag.io.xmc import write_svmlight
+from tests.data import read_predictions
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
 from tests.helpers.cli_running import run, run_well
 

@@ -7,12 +7,12 @@ from sklearn.utils.estimator_checks import check_estimator
 from defrag import load, registry
 from defrag.exceptions import ModelFormatError
 from defrag.io import write_xmc
-from defrag.io.predictions import read_predictions
 from defrag.registry import registered
 from tests.contract.checks import CHECKS, SLOW_CHECKS
 from tests.contract.subject import Subject, small_data
 from tests.contract.test_contract import declared
 from tests.contract.toy import TOY, MeanPoint
+from tests.data import read_predictions
 from tests.helpers.processes import run_python
 
 

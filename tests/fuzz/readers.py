@@ -25,10 +25,10 @@ from defrag.io import (
 from defrag.io.files import InputStream
 from defrag.io.npz import parse_npz
 from defrag.io.points import parse_points
-from defrag.io.predictions import read_predictions
 from defrag.io.thesauri import THESAURUS_FORMS
 from defrag.io.xmc import read_svmlight
 from defrag.persistence.kinds import kind_of
+from tests.data import read_predictions
 from tests.fuzz import models
 from tests.fuzz.broken import broken
 from tests.helpers.model_drafts import Draft

@@ -13,9 +13,8 @@ import pytest
 from defrag import _native
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import ReadLimits, read_groups, read_word_vectors, read_xmc
-from defrag.io.predictions import read_predictions
 from defrag.io.xmc import read_features, read_labels, read_svmlight
-from tests.data import read_data
+from tests.data import read_data, read_predictions
 
 HEADER = "the header must be 'points features labels'"
 PAIR = "a feature index must be a whole number >= 0, got "

@@ -13,10 +13,8 @@ from defrag.io import (
     write_npz,
     write_predictions,
 )
-from defrag.io.npz import read_npz
-from defrag.io.predictions import read_predictions
 from defrag.io.xmc import read_svmlight, write_svmlight
-from tests.data import read_data
+from tests.data import read_data, read_npz, read_predictions
 
 X = sparse.csr_array(np.array([[0, 0.1, 3], [0, 0, 0], [1e-30, 0, -2]], dtype=np.float32))
 Y = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 0], [0, 0, 1]], dtype=np.float32))

@@ -18,10 +18,9 @@ from defrag.io import (
     write_npz,
 )
 from defrag.io.files import InputStream
-from defrag.io.npz import parse_npz, read_npz
-from defrag.io.predictions import read_predictions
+from defrag.io.npz import parse_npz
 from defrag.io.xmc import read_features, read_labels, read_svmlight
-from tests.data import read_data
+from tests.data import read_data, read_npz, read_predictions
 from tests.helpers.processes import run_python
 
 HUGE = 2_000_000_000

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from defrag._validation import canonical_csr, check_labels, check_matrix
 from defrag.exceptions import FormatError
-from defrag.io.files import InputStream, PathLike, ReadLimits, atomic_writer, open_input
+from defrag.io.files import InputStream, PathLike, atomic_writer
 from defrag.typing import Csr, LabelsLike, MatrixLike
 
 _PARTS = ("indptr", "indices", "data", "shape")
@@ -44,16 +44,10 @@ _DAMAGES = (
 """Exceptions that ``zipfile`` raises for a damaged archive in memory."""
 
 
-def read_npz(path: PathLike, *, limits: ReadLimits | None = None) -> tuple[Csr, Csr | None]:
-    """Read points and, if the archive has them, their labels."""
-    with open_input(path, limits) as stream:
-        return parse_npz(stream)
-
-
 def parse_npz(
     stream: InputStream, *, n_features: int | None = None, n_labels: int | None = None
 ) -> tuple[Csr, Csr | None]:
-    """Read an archive from an open stream; see ``read_npz``.
+    """Read points and, if the archive has them, their labels from an open stream.
 
     A number of columns that the caller knows is not compared with the limits.
     """

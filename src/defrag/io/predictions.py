@@ -22,15 +22,9 @@ from defrag import _native
 from defrag._validation import refuse_broken
 from defrag.exceptions import FormatError
 from defrag.io.documents import numbered_lines, shown
-from defrag.io.files import InputStream, PathLike, ReadLimits, atomic_writer, open_input
+from defrag.io.files import InputStream, PathLike, atomic_writer
 from defrag.io.xmc import parse_text
 from defrag.typing import Csr, Floats, Ids, MatrixLike
-
-
-def read_predictions(path: PathLike, *, limits: ReadLimits | None = None, **how: Any) -> Csr:
-    """Read predicted labels with ids and their scores; see `parse_predictions`."""
-    with open_input(path, limits) as stream:
-        return parse_predictions(stream, **how)
 
 
 def parse_predictions(
