@@ -24,7 +24,6 @@ from defrag.text import TextClassifier
 if TYPE_CHECKING:
     from defrag.io.files import PathLike
     from defrag.serving.models import ServedModel
-    from defrag.serving.overlay import Ranking
     from defrag.thesaurus import Thesaurus
 
 N_SHOWN = 20
@@ -88,7 +87,8 @@ class Loop:
     @property
     def n_done(self) -> int:
         """The number of texts that have corrections."""
-        return sum(labels is not None for labels in self.corrections.labels.values())
+        labels = list(self.corrections.labels.values())  # another thread may add some
+        return sum(one is not None for one in labels)
 
     @property
     def n_left(self) -> int:
@@ -109,36 +109,27 @@ class Loop:
         ]
         new = [one for one in left if one not in self._gains][:_LOOKED_AT]
         for start in range(0, len(new), 256):
-            part = new[start : start + 256]
-            rankings = self.overlay.rank(part, N_SHOWN)
-            for text, (labels, clicks) in zip(part, self._expected(rankings), strict=True):
-                self._gains[text] = labels / clicks
-        known = [one for one in left if one in self._gains]
-        best = sorted(known, key=lambda one: -self._gains[one])[: max(n, _LOOKED_AT_AGAIN)]
-        rankings = self.overlay.rank(best, N_SHOWN)  # by what has been learnt since
-        offered = []
-        for text, ranking, values in zip(best, rankings, self._expected(rankings), strict=True):
-            labels, clicks = values
-            self._gains[text] = labels / clicks
-            shown = [Scored(label, score) for label, score in ranking.items()]
-            reason = f"{labels:.1f} labels expected in {clicks:.1f} clicks"
-            offered.append(Offered(self.documents[text], text, shown, labels / clicks, reason))
-        offered.sort(key=lambda one: -one.gain)
-        del offered[n:]
-        rankings = [{one.label: one.score for one in each.labels} for each in offered]
-        for each, likely in zip(offered, self.overlay.probabilities(rankings), strict=True):
-            pairs = zip(each.labels, likely, strict=True)
-            each.proposed = [str(one.label) for one, p in pairs if p >= _PROPOSED]
-        return offered
+            self._look_at(new[start : start + 256])
+        seen = [one for one in left if one in self._gains]
+        best = sorted(seen, key=lambda one: -self._gains[one])[: max(n, _LOOKED_AT_AGAIN)]
+        # Again, by what has been learnt since.
+        return sorted(self._look_at(best), key=lambda one: -one.gain)[:n]
 
-    def _expected(self, rankings: list[Ranking]) -> list[tuple[float, float]]:
-        """Return how many labels texts will give, and for how many clicks."""
-        found = []
-        for likely in self.overlay.probabilities(rankings):
+    def _look_at(self, texts: list[str]) -> list[Offered]:
+        """Return texts with their labels and what they are expected to give."""
+        rankings = self.overlay.rank(texts, N_SHOWN)
+        offered = []
+        for text, ranking, likely in zip(
+            texts, rankings, self.overlay.probabilities(rankings), strict=True
+        ):
             p = np.array(likely)
-            clicks = 1.0 + np.where(p >= _PROPOSED, 1.0 - p, p).sum()
-            found.append((float(p.sum()), float(clicks)))
-        return found
+            labels, clicks = p.sum(), 1.0 + np.where(p >= _PROPOSED, 1.0 - p, p).sum()
+            gain = self._gains[text] = float(labels / clicks)
+            reason = f"{labels:.1f} labels expected in {clicks:.1f} clicks"
+            shown = [Scored(label, score) for label, score in ranking.items()]
+            proposed = [one for one, good in zip(ranking, p >= _PROPOSED, strict=True) if good]
+            offered.append(Offered(self.documents[text], text, shown, gain, reason, proposed))
+        return offered
 
 
 def _id_of(text: str) -> str:

@@ -227,7 +227,7 @@ class Offered(Struct):
     labels: list[Scored]
     gain: float
     reason: str
-    proposed: list[str] = []
+    proposed: list[str]
 
 
 class Offers(Struct):
