@@ -69,10 +69,13 @@ class Loop:
             self.overlay.learn(news)
 
     def correct(self, text: str, labels: list[str]) -> None:
-        """Keep the labels of a text, and learn from them."""
+        """Keep the labels of a text, unless they are kept already, and learn from them."""
+        different = list(dict.fromkeys(labels))
         with self._lock:
-            self.corrections.append(Correction(text, list(dict.fromkeys(labels))))
             self._learn()
+            if self.corrections.labels.get(text) != different:
+                self.corrections.append(Correction(text, different))
+                self._learn()
 
     def undo(self, text: str | None = None) -> Correction:
         """Undo the last correction of a text, or of all texts."""
