@@ -41,10 +41,10 @@ def flags_of(text):
     return set(re.findall(r"^│ (?:\*\s+)?(--[\w-]+)", text, flags=re.MULTILINE))
 
 
-def test_help_of_train_shows_eleven_flags(monkeypatch):
+def test_help_of_train_shows_twelve_flags(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = flags_of(run_well("train", "--help"))
-    assert len(shown - {"--help"}) == 11
+    assert len(shown - {"--help"}) == 12
     assert {"--classifier", "--agglomerate", "--rerank", "--impute", "--n-trees"} < shown
 
 
