@@ -340,11 +340,12 @@ def grow_freely(
 ) -> tuple[Ids, int, int]:
     """Return leaves of items by unbalanced nDCG splits, their number, and the most iterations.
 
-    - ``items``: vectors with an ideal DCG of 1; those without entries fill the leaves in turn.
+    - ``items``: vectors with an ideal DCG of 1; those without entries have leaves of their own.
     """
     draw = np.random.default_rng(seed)
     leaf_of = np.full(items.shape[0], -1, dtype=np.int32)
-    waiting = [np.flatnonzero(np.diff(items.indptr) > 0)]
+    seen = np.diff(items.indptr) > 0
+    waiting = [np.flatnonzero(seen)] if seen.any() else []
     n_leaves, most = 0, 1
     while waiting:
         members = waiting.pop()
@@ -356,9 +357,8 @@ def grow_freely(
         left, n_rounds = split_freely(items[members], *starts.tolist(), max_iter=max_iter)
         waiting += [members[~left], members[left]]
         most = max(most, n_rounds)
-    empty = np.flatnonzero(leaf_of < 0)
-    leaf_of[empty] = np.arange(len(empty)) % n_leaves
-    return leaf_of, n_leaves, most
+    leaf_of[~seen] = n_leaves + np.arange(np.count_nonzero(~seen)) // max_leaf_size
+    return leaf_of, int(leaf_of.max()) + 1, most
 
 
 def split_freely(

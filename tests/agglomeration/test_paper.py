@@ -100,6 +100,8 @@ def test_unbalanced_ndcg_split_is_that_of_the_oracle():
     sizes = np.bincount(free.labels_)
     assert sizes.sum() == 100
     assert 1 <= sizes.min() < sizes.max() <= 8
+    empty = Defrag(split="ndcg-unbalanced", max_cluster_size=2).fit(np.zeros((5, 5)))
+    assert np.bincount(empty.labels_).tolist() == [2, 2, 1]
     with pytest.raises(ValueError, match=r"split='ndcg-unbalanced' of Defrag requires n_clusters"):
         Defrag(split="ndcg-unbalanced", n_clusters=9).fit(X)
 
