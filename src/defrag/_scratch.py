@@ -9,6 +9,7 @@ atomically says how many of them are valid.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import mmap
@@ -70,14 +71,24 @@ class Scratch:
 
     def __enter__(self) -> Self:
         run = self.folder / RUN
-        if self.folder.exists() and any(self.folder.iterdir()):
-            if not run.exists():
-                raise ValueError(f"{self.folder}: is not empty, and no scratch folder of defrag")
-            self.continued = run.read_text(encoding="utf-8") == self._identity
-            if not self.continued:
-                shutil.rmtree(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        _replace(run, self._identity)
+        others = set(self.folder.iterdir())
+        if others and run not in others:
+            raise ValueError(f"{self.folder}: is not empty, and no scratch folder of defrag")
+        self._lock = run.open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.close()
+            raise ValueError(f"{self.folder}: another training uses it") from None
+        self._lock.seek(0)
+        self.continued = self._lock.read() == self._identity
+        if not self.continued:
+            for other in others - {run}:
+                other.unlink()
+            self._lock.truncate(0)
+            self._lock.write(self._identity)
+            self._lock.flush()
         self._token = _current.set(self)
         if self._memory is not None:
             threading.Thread(target=self._watch, args=(self._memory,), daemon=True).start()
@@ -85,14 +96,14 @@ class Scratch:
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
+        self._lock.close()  # and with it the lock
         _current.reset(self._token)
 
     def _watch(self, most: int) -> None:
         while not self._ended.wait(_WATCH_SECONDS):
             if resident_bytes() < _FULL * most:
                 continue
-            self._maps = [one for one in self._maps if one() is not None]
-            for one in self._maps:
+            for one in list(self._maps):
                 if (found := one()) is not None:
                     give_back(found)
             self.storage.give_back()

@@ -97,7 +97,7 @@ def test_the_same_command_continues(folder, signal_number):
     run_well("train", "docs.jsonl", "a.model")
     rounds = 0
     # What was written after the last record is not part of it.
-    while interrupted((3, 11, 20)[rounds % 3], lambda: os.kill(os.getpid(), signal_number)):
+    while interrupted((2, 4, 6)[rounds % 3], lambda: os.kill(os.getpid(), signal_number)):
         for path in (folder / "b.model.scratch").glob("*.values"):
             with path.open("ab") as file:
                 file.write(b"\x7f" * 5)
@@ -113,6 +113,9 @@ def test_another_command_starts_over_and_nothing_foreign_is_deleted(folder):
     run_well("train", "docs.jsonl", "a.model", "--seed", "3")
     run_well("train", "docs.jsonl", "b.model", *MEMORY, "--seed", "3")
     assert (folder / "b.model").read_bytes() == (folder / "a.model").read_bytes()
+    with _scratch.Scratch(folder / "used", {}):
+        line = "train docs.jsonl c.model --scratch used"
+        check_refusal(folder, line, "^defrag: error: used: another training uses it")
     (folder / "mine").mkdir()
     (folder / "mine" / "thesis.txt").write_text("x")
     line = "train docs.jsonl c.model --scratch mine"
