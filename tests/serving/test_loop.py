@@ -211,9 +211,11 @@ def test_more_labels_per_click_than_in_any_order(loop):
     assert per_click(offered[:20]) > 1.3 * per_click(offered)
 
 
-def test_models_that_cannot_be_corrected_are_refused(path):
+def test_models_that_cannot_be_corrected_are_refused(path, model):
     rows = LabelTree(random_state=0).fit(*make_data(n=30, d=10, n_labels=4, seed=0))
     classes = TextClassifier(random_state=0).fit(["red sea", "red tea", "tea sea"], ["x", "y", "x"])
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        Loop(serving.ServedModel("m", model), Corrections("no such folder/said.jsonl"))
     for one in (rows, classes):
         with pytest.raises(ValueError, match="model 'm' must have lists of names to be corrected"):
             Loop(serving.ServedModel("m", one), Corrections(path))

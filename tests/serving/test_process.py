@@ -63,6 +63,14 @@ REFUSED = {
     "empty token": ("serve model.safetensors --token-file empty", "one printable ASCII word"),
     "no model": ("serve nothing", "nothing: No such file"),
     "same name": ("serve model.safetensors ./model.safetensors", "two models have the name model"),
+    "no corrections": (
+        "serve model.safetensors --documents docs.jsonl",
+        "--documents changes nothing without --corrections",
+    ),
+    "classes": (
+        "serve model.safetensors --corrections said.jsonl",
+        "model 'model' must have lists of names to be corrected",
+    ),
     "no port": ("serve model.safetensors --port 70000", "'--port'"),
 }
 

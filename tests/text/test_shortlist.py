@@ -1,10 +1,14 @@
 """Shortlists: what is promised of them, and that other texts keep it."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from defrag import TextClassifier, Thesaurus, load
+from defrag.exceptions import ModelFormatError
 from defrag.text.shortlist import Promise, learn_promises
 from tests.text.test_answers import corpus
 
@@ -96,6 +100,22 @@ def test_loaded_models_promise_the_same(fitted, tmp_path):
     said = str(Promise(0.9, 0.885, 0.913, 0.75, 12.34, 0.0))
     assert said == ("90% (88.5 to 91.3) of the labels among the best 1,000, 75.0% of all known "
                     "ones, in 12.3 candidates per text")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda rows: rows[:, :3].copy(), "'.*promises' must have 6 columns"),
+        (lambda rows: rows[::-1].copy(), "'.*promises' must have rows of increasing shares"),
+        (lambda rows: rows[:0], "'.*promises' must have rows of increasing shares"),
+        (lambda rows: rows * np.inf, "'.*promises' must"),
+    ],
+)
+def test_promises_of_files_are_checked(fitted, tmp_path, harm, message):
+    harmed = copy(fitted)
+    harmed.answers_ = replace(fitted.answers_, promises=harm(fitted.answers_.promises))
+    with pytest.raises(ModelFormatError, match=message):
+        harmed.save(tmp_path / "a")
 
 
 def test_given_texts_decide_on_the_size():

@@ -57,6 +57,11 @@ class Corrections:
         self._rest = b""
         self._strict = True
 
+    def open(self) -> None:
+        """Create the file if there is none, and cut off a torn line."""
+        with self._locked() as file:
+            _mend(file)
+
     def append(self, correction: Correction) -> None:
         """Add a line; it is on the disk when this returns."""
         correction.time = datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -53,6 +53,7 @@ class Loop:
         order = np.random.default_rng(0).permutation(len(documents))
         self.documents = {documents[i]: _id_of(documents[i]) for i in order.tolist()}
         self._gains: dict[str, float] = {}
+        corrections.open()  # an error now, and not with the first correction
         self.refresh()
 
     def refresh(self) -> None:

@@ -100,7 +100,7 @@ def _check(part: Part) -> None:
     if promises is not None:
         if promises.shape[1] != len(Promise._fields):
             part.fail(f"{part.name('promises')} must have {len(Promise._fields)} columns")
-        if not len(promises) or (np.diff(promises[:, 0]) <= 0).any():
+        if not len(promises) or (promises[1:, 0] <= promises[:-1, 0]).any():
             part.fail(f"{part.name('promises')} must have rows of increasing shares")
 
 
