@@ -236,7 +236,12 @@ def kept(name: str, make: Callable[[], Made], coding: Coding = AN_ARRAY) -> Made
     found = _current.get()
     if found is None or found.busy:
         return make()
-    made: Made = coding.unpack(found.grow(name, lambda _: [coding.pack(make())]))
+
+    def blocks(known: Arrays) -> Iterable[Arrays]:
+        # None after a kill that lost only the record of the end.
+        return [] if known else [coding.pack(make())]
+
+    made: Made = coding.unpack(found.grow(name, blocks))
     return made
 
 
