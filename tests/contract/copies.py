@@ -32,8 +32,8 @@ def same_bits_for_any_number_of_threads(subject, folder):
         model = subject.fit(n_jobs=n_jobs)
         assert answer_bits(model) == wanted, n_jobs
         assert file_bytes(model, folder) == stored, n_jobs
-        model.set_params(n_jobs=3)
-        assert answer_bits(model) == wanted, n_jobs
+        assert answer_bits(model.set_params(n_jobs=3)) == wanted, n_jobs
+    assert answer_bits(model.set_params(n_jobs=2**40)) == wanted
 
 
 def a_loaded_model_answers_with_the_same_bits(subject, folder):
