@@ -43,7 +43,7 @@ ROWS_AT_A_TIME = 1 << 16
 _LEAST_BYTES = 1 << 24
 RUN = "run.record"
 # Pages are given back when so much of the bound is in use; looked at so often.
-_FULL, _WATCH_SECONDS = 0.8, 0.25
+_FULL, _WATCH_SECONDS = 0.8, 0.05
 
 _current: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
 
