@@ -175,7 +175,7 @@ def check_the_backend(annif):
     assert found["F1@5"] >= 0.23
     assert found["Documents_evaluated"] == 537
     # Forked processes share the model; they answer in any order, so sums are rounded differently.
-    assert annif.evaluate("ours", jobs="2") == pytest.approx(found, rel=1e-9)
+    assert annif.evaluate("ours", jobs="2") == pytest.approx(found, rel=1e-6)
     why = annif("defrag-explain", "ours", stdin=TEXT)
     assert why.startswith(f"luokka 78 ({CONCERTS})")
     why = annif("defrag-explain", "ours", "-L", "sv", stdin=TEXT)

@@ -66,6 +66,10 @@ def record(calls):
         for module in (_core, _native):
             if getattr(module, name, None) is kernel:
                 setattr(module, name, remember)
+        for function in vars(_native).values():  # those that give results names hold the kernel
+            for cell in getattr(function, "__closure__", None) or ():
+                if cell.cell_contents is kernel:
+                    cell.cell_contents = remember
 
 
 def call_all(folder):

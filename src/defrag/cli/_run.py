@@ -1,4 +1,4 @@
-"""A long training: its scratch folder, its bound of memory, and what it logs."""
+"""A long training: its scratch folder, the memory it stays near, and what it logs."""
 
 from __future__ import annotations
 
@@ -152,8 +152,8 @@ class LongRun:
     memory: Annotated[
         str | None,
         option(
-            "Bound of memory for texts: large arrays lie in a scratch folder, from which the same "
-            "command continues after an interruption.",
+            "Memory to stay near with texts, as far as arrays can lie in a scratch folder, from "
+            "which the same command continues after an interruption.",
             "SIZE",
         ),
     ] = None
