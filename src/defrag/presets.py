@@ -131,8 +131,8 @@ def _affordable(X: Csr, Y: Csr, default: Tried, multiple: float) -> tuple[list[T
         share = min(_MOST_TRAINED, (multiple - max(times)) / sum(times))
         if share >= _LEAST_TRAINED:
             break
-        dearest = times.index(max(times))
-        name, time = candidates.pop(dearest).name, times.pop(dearest)
+        slowest = times.index(max(times))
+        name, time = candidates.pop(slowest).name, times.pop(slowest)
         left_out += f", {name} would take {time:.0f} times as long"
     return candidates, share, left_out
 

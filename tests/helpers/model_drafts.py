@@ -27,6 +27,10 @@ def small_hybrid(**parameters):
 
 
 Y = [[i % 7, 7 + i % 3] for i in range(30)]
+INDICATOR = np.zeros((30, 11), dtype=int)  # the last label has no points
+for _row, _labels in enumerate(Y):
+    INDICATOR[_row, _labels] = 1
+LETTERS = np.array(["a", "bc", "ä🙂"])[np.arange(30) % 3]
 
 
 def small_label_tree(**parameters):

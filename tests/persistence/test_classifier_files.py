@@ -26,11 +26,6 @@ from tests.helpers.model_drafts import (
     small_refrag,
 )
 
-INDICATOR = np.zeros((30, 11), dtype=int)  # the last label has no points
-for _row, _labels in enumerate(Y):
-    INDICATOR[_row, _labels] = 1
-LETTERS = np.array(["a", "bc", "ä🙂"])[np.arange(30) % 3]
-
 
 def assert_same_answers(found, wanted, points=X):
     assert type(found) is type(wanted)

@@ -13,6 +13,8 @@ from defrag.persistence import describe, pack
 from tests.contract.subject import answer_bits
 from tests.helpers.bits import bits
 from tests.helpers.model_drafts import (
+    INDICATOR,
+    LETTERS,
     X,
     Y,
     small_agglomerated,
@@ -31,10 +33,6 @@ from tests.helpers.model_drafts import (
     small_sleec,
 )
 
-INDICATOR = np.zeros((30, 11), dtype=int)  # the last label has no points
-for _row, _labels in enumerate(Y):
-    INDICATOR[_row, _labels] = 1
-LETTERS = np.array(["a", "bc", "ä🙂"])[np.arange(30) % 3]
 BASE = Parabel(2, max_leaf_size=4)
 GROUPS = Defrag(max_cluster_size=3, sample_points=1.0)
 SIX = Hybrid(n_clusters=6)

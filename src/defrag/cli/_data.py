@@ -56,6 +56,9 @@ LanguageFlag = Annotated[
     str | None,
     option("Language in which labels are named, such as de.", "CODE"),
 ]
+_PROPENSITY = "Parameter of the propensities."
+PropensityA = Annotated[float | None, option(_PROPENSITY, names="--A", show_default="0.55")]
+PropensityB = Annotated[float | None, option(_PROPENSITY, names="--B", show_default="1.5")]
 AllowFlag = Annotated[
     list[str] | None,
     option(

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
-from defrag.cli._data import Reading, check_targets
+from defrag.cli._data import PropensityA, PropensityB, Reading, check_targets
 from defrag.cli._flags import argument, option, refuse_flags
 from defrag.io import LabelledTexts, Split
 from defrag.io.files import atomic_writer, display_name
@@ -130,13 +130,8 @@ def compare(
         str | None,
         option("Names of labels for the report, one per line.", "FILE"),
     ] = None,
-    a: Annotated[
-        float | None,
-        option("Parameter of the propensities.", names="--A", show_default="0.55"),
-    ] = None,
-    b: Annotated[
-        float | None, option("Parameter of the propensities.", names="--B", show_default="1.5")
-    ] = None,
+    a: PropensityA = None,
+    b: PropensityB = None,
     order_by: Annotated[
         str | None,
         option(

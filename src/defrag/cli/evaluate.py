@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from defrag.cli._console import JsonFlag, examples, print_json
-from defrag.cli._data import LabelsFlag, Reading
+from defrag.cli._data import LabelsFlag, PropensityA, PropensityB, Reading
 from defrag.cli._flags import Words, argument, option
 from defrag.exceptions import FormatWarning
 from defrag.io.files import display_name
@@ -55,13 +55,8 @@ def evaluate(
     k: Annotated[
         str, option("Numbers of labels per point, separated by commas.", names="--top-k")
     ] = "1,3,5",
-    a: Annotated[
-        float | None,
-        option("Parameter of the propensities.", names="--A", show_default="0.55"),
-    ] = None,
-    b: Annotated[
-        float | None, option("Parameter of the propensities.", names="--B", show_default="1.5")
-    ] = None,
+    a: PropensityA = None,
+    b: PropensityB = None,
     psndcg: Annotated[
         str,
         Words(("xmc", "pyxclib")),

@@ -154,8 +154,8 @@ def train(
         Words((*PRESETS, "default", "exact")),
         option(
             "best tries other classifiers on held-out points, in up to ten times the training "
-            "time; fast takes three fifths of it. With flags of a classifier, its own preset: "
-            "fast, default or exact.",
+            "time; fast takes two fifths to three quarters. With flags of a classifier, its own "
+            "preset: fast, default or exact.",
         ),
     ] = None,
     reading: Reading,

@@ -145,7 +145,8 @@ class TextClassifier(ClassifierMixin, Estimator):
         Choice((None, *PRESETS)),
         'Without ``base``: "best" tries three trees and one-vs-rest beside the default on held-out '
         "texts, in at most ten times the training time of the default; ``chosen_`` says what it "
-        'found. "fast" takes three fifths of that time, and is less precise. None: the default.',
+        'found. "fast" takes two fifths to three quarters of it, and is less precise. '
+        "None: the default.",
         kind='{"fast", "best"}, optional',
         default=None,
     )
