@@ -39,9 +39,10 @@ void bind_solver(nb::module_& m) {
         option("bias", &Options::bias), option("offset", &Options::offset),
         option("max_passes", &Options::max_passes), option("tolerance", &Options::tolerance),
         option("shrink", &Options::shrink), option("restore", &Options::restore),
-        option("settle", &Options::settle), option("skip", &Options::skip),
-        option("threshold", &Options::threshold), option("measure", &Options::measure),
-        option("seed", &Options::seed), option("instructions", &Options::instructions));
+        option("settle", &Options::settle), option("run_entries", &Options::run_entries),
+        option("skip", &Options::skip), option("threshold", &Options::threshold),
+        option("measure", &Options::measure), option("seed", &Options::seed),
+        option("instructions", &Options::instructions));
     m.def(
         "solve_blocks",
         [](const CsrView& X, const CsrView& positives, const Options& options,

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from contextvars import ContextVar
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from defrag import _native
 from defrag._progress import progress_pulse, resident_bytes
-from defrag.typing import Csr, Offsets
+from defrag.typing import Csr, Ids, Offsets
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -266,3 +267,49 @@ def kept_rows(name: str, n_rows: int, make: Callable[[slice], Csr]) -> Csr:
     shape = n_rows, int(arrays["width"][0])
     parts = offsets_of(arrays["sizes"]), arrays["indices"], arrays["data"]
     return _native.csr_from_parts(parts, shape)
+
+
+def kept_groups(
+    folder: Scratch, name: str, X: Csr, begin: Offsets, points: Ids
+) -> Callable[[int], Csr]:
+    """Return a function that returns the rows of a group of points, read one after another.
+
+    A group may have rows from everywhere. Here X is read once, in order, and its rows are written
+    by block and group: a group lies in as many places as there are blocks.
+
+    - ``begin``, ``points``: group g is ``points[begin[g]:begin[g + 1]]``, in increasing order.
+    """
+    n_groups, width = len(begin) - 1, X.shape[1]
+    edges = np.arange(0, X.shape[0] + ROWS_AT_A_TIME, ROWS_AT_A_TIME)
+    # Of the points of group g, those at places[g, b] to places[g, b + 1] are in block b.
+    places = np.stack(
+        [a + np.searchsorted(points[a:b], edges) for a, b in pairwise(begin.tolist())], axis=0
+    )
+    n_rows = np.diff(places, axis=1).T
+
+    def blocks(known: Arrays) -> Iterable[Arrays]:
+        ends = np.cumsum(n_rows.sum(axis=1))
+        for b in range(int(np.searchsorted(ends, len(known.get("sizes", ())), "right")), len(ends)):
+            some = [points[places[g, b] : places[g, b + 1]] for g in range(n_groups)]
+            rows = X[np.concatenate(some)]
+            sizes = np.diff(rows.indptr).astype(np.int32)
+            yield {"sizes": sizes, "indices": rows.indices, "data": rows.data}
+
+    arrays = folder.grow(name, blocks)
+    first_row = offsets_of(n_rows.ravel())
+    n_entries = [
+        np.bincount(np.repeat(np.arange(n_groups), counts), arrays["sizes"][a:b], n_groups)
+        for counts, (a, b) in zip(n_rows, pairwise(first_row[::n_groups].tolist()), strict=True)
+    ]
+    first_entry = offsets_of(np.concatenate(n_entries).astype(np.int64))
+
+    def rows_of(group: int) -> Csr:
+        def all_of(key: str, first: Offsets) -> NDArray[Any]:
+            bounds = np.stack([first[:-1], first[1:]], axis=1).reshape(-1, n_groups, 2)[:, group]
+            return np.concatenate([arrays[key][a:b] for a, b in bounds.tolist()])
+
+        indptr = offsets_of(all_of("sizes", first_row))
+        parts = indptr, all_of("indices", first_entry), all_of("data", first_entry)
+        return _native.csr_from_parts(parts, (len(indptr) - 1, width))
+
+    return rows_of

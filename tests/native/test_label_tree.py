@@ -21,12 +21,14 @@ def train(X, Y, tree, options=TIGHT, **more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize(
+    ("loss", "run_entries"), [("squared_hinge", 1 << 25), ("logistic", 1 << 25), ("logistic", 200)]
+)
 @pytest.mark.parametrize("seed", range(3))
-def test_node_is_solved_on_its_own_points(seed, loss):
+def test_node_is_solved_on_its_own_points(seed, loss, run_entries):
     X, Y = random_problem(seed)
     tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(seed)))
-    weights = train(X, Y, tree, TIGHT.replace(loss=Loss[loss]))
+    weights = train(X, Y, tree, TIGHT.replace(loss=Loss[loss], run_entries=run_entries))
     dense_X, dense_Y = X.toarray(), Y.toarray() > 0
     for node in range(len(tree.n_children)):
         rows, targets = node_problem(tree, node, dense_X, dense_Y)
@@ -39,11 +41,25 @@ def test_node_is_solved_on_its_own_points(seed, loss):
             assert bias[output] == pytest.approx(intercept, abs=3e-3)
 
 
-def test_weights_of_points_count_in_every_node():
+def test_runs_have_the_same_bits_in_files_and_for_any_number_of_threads(tmp_path):
+    X, Y = random_problem(0)
+    tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(0)))
+    in_runs = SolverOptions(run_entries=200, settle=3)
+    expected = train(X, Y, tree, in_runs)
+    assert bits(expected) != bits(train(X, Y, tree, SolverOptions(settle=3)))
+    for n_threads in (1, 3):
+        storage = _native.FileStorage(str(tmp_path), 1)
+        found = train(X, Y, tree, in_runs, storage=storage, n_threads=n_threads)
+        assert bits(found) == bits(expected)
+
+
+@pytest.mark.parametrize("run_entries", [1 << 25, 200, 0])
+def test_weights_of_points_count_in_every_node(run_entries):
     X, Y = random_problem(0, n_labels=6)
     tree = flat_tree([[0, 1], [2, 3], [4, 5]])
     times = np.random.default_rng(0).integers(1, 4, X.shape[0])
-    weighted = train(X, Y, tree, weights=times.astype(np.float32))
+    in_runs = TIGHT.replace(run_entries=run_entries)
+    weighted = train(X, Y, tree, in_runs, weights=times.astype(np.float32))
     rows = np.repeat(np.arange(X.shape[0]), times)
     repeated = train(canonical_csr(X[rows], name="X"), canonical_csr(Y[rows], name="Y"), tree)
     # Shares of positives do not count weights twice: both have the same offsets.

@@ -26,7 +26,8 @@ enum class Stage : std::uint64_t {
     kPpdSparse = 6,
     kCompanions = 7,
     kForest = 8,
-    kTight = 9
+    kTight = 9,
+    kRuns = 10
 };
 
 /// A random stream derived from (seed, stage, item): it depends on the computation, never on the

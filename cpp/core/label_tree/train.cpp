@@ -5,47 +5,10 @@
 #include <algorithm>
 
 #include "core/base/schedule.hpp"
+#include "core/label_tree/node_points.hpp"
 
 namespace defrag {
 namespace {
-
-/// The points of one node: those that have a label below it, and its negatives; copied once for all
-/// blocks.
-class NodePoints {
- public:
-    NodePoints(const CsrView& X, Storage* storage)
-        : members_(X.n_rows), places_(X.n_rows), slots_(X.n_cols), rows_(storage) {}
-
-    void assign(const CsrView& X, const CsrView& positives, const LabelTreeShape& tree,
-                const PointListsView& negatives, std::int64_t node, float bias,
-                const float* weights) {
-        for (std::int32_t i = tree.begin[node]; i < tree.end[node]; ++i) {
-            const std::int32_t label = tree.order[i];
-            for (auto p = positives.begin(label); p < positives.end(label); ++p) {
-                members_.insert(positives.indices[p]);
-            }
-        }
-        for (const std::int32_t point : negatives.of(node)) members_.insert(point);
-        ids_.clear();
-        members_.drain([this](std::int32_t point) {
-            places_[point] = static_cast<std::int32_t>(ids_.size());
-            ids_.push_back(point);
-        });
-        rows_.assign(X, ids_.data(), ids_.size(), bias, slots_);
-        rows_.weigh(weights, ids_.data());
-    }
-
-    const CompactRows& rows() const { return rows_; }
-    /// The row of a point; undefined for points that are not of the node.
-    std::int32_t row_of(std::int32_t point) const { return places_[point]; }
-
- private:
-    OrderedSet members_;
-    Vector<std::int32_t> places_;
-    Vector<std::int32_t> slots_;
-    Vector<std::int32_t> ids_;
-    CompactRows rows_;
-};
 
 /// A node in work.
 struct Node {
@@ -96,13 +59,12 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
     }
 
     Vector<NodeWeights> results(items.size());
-    PerWorker<BlockSolver> solvers(context, [] { return BlockSolver(); });
+    PerWorker<BlockSolver> solvers(context, [storage] { return BlockSolver(storage); });
     PerWorker<BlockJoiner> joiners(context, [&X] { return BlockJoiner(X.n_cols); });
     run_divided(
         context, sizes, [&] { return Node{NodePoints(X, storage), {}}; },
         [&](std::int64_t item, Node& node) {
-            node.points.assign(X, positives, tree, negatives, items[item].node, options.bias,
-                               weights);
+            node.points.assign(X, positives, tree, negatives, items[item].node, options, weights);
             node.blocks.resize(sizes[item].n_parts);
         },
         [&](std::int64_t item, std::int64_t part, Node& node, unsigned worker) {

@@ -44,7 +44,7 @@ FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrVie
     CompactRows rows;
     Vector<std::int32_t> slots(X.n_cols);
     rows.assign(X, nullptr, X.n_rows, options.bias, slots);
-    rows.weigh(weights, nullptr);
+    rows.weigh(weights);
     PerWorker<BlockSolver> solvers(context, [] { return BlockSolver(); });
     Vector<BlockWeights> blocks((n_labels + kLanes - 1) / kLanes);
     parallel_for(

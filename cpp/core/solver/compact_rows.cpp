@@ -15,10 +15,6 @@ namespace {
 constexpr std::int64_t kRowsPerBlock = 4096;
 constexpr std::int64_t kLineBytes = kLanes * static_cast<std::int64_t>(sizeof(float));
 
-std::int64_t padded(std::int64_t n) {
-    return (n + CompactRows::kStride - 1) / CompactRows::kStride * CompactRows::kStride;
-}
-
 }  // namespace
 
 void CompactRows::check_width(const CsrView& X) {
@@ -28,25 +24,29 @@ void CompactRows::check_width(const CsrView& X) {
 }
 
 void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows,
-                         float bias, Vector<std::int32_t>& slots) {
+                         float bias, Vector<std::int32_t>& slots, const Layout& layout) {
     check_width(X);
     n_rows_ = n_rows;
     bias_ = bias;
     weights_.resize(0);
-    starts_.resize(n_rows + 1);
+    starts_.assign(n_rows + 1, 0);
     norms_.resize_for_overwrite(n_rows);
-    std::int64_t total = 0;
-    for (std::int64_t r = 0; r < n_rows; ++r) {
-        const std::int64_t row = rows == nullptr ? r : rows[r];
-        starts_[r] = total;
-        total += padded(X.end(row) - X.begin(row) + 1);
+    runs_ = layout.runs;
+    if (runs_.size() == 0) runs_ = {0, n_rows};
+    const auto place = [&layout](std::int64_t i, std::int64_t row) {
+        return layout.place_of_row.empty() ? i : layout.place_of_row[row];
+    };
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+        const std::int64_t row = rows == nullptr ? i : rows[i];
+        starts_[place(i, row) + 1] = size_of_row(X.end(row) - X.begin(row));
     }
-    starts_[n_rows] = total;
-    entries_.require(total);
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    entries_.require(starts_.back());
     features_.assign(1, -1);
     std::int64_t n_slots = 1;
-    for (std::int64_t r = 0; r < n_rows; ++r) {
-        const std::int64_t row = rows == nullptr ? r : rows[r];
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+        const std::int64_t row = rows == nullptr ? i : rows[i];
+        const std::int64_t r = place(i, row);
         Entry* out = entries_.data() + starts_[r];
         *out++ = {0, bias};
         const std::int64_t most_slots = n_slots + X.end(row) - X.begin(row) + 1;
@@ -71,10 +71,11 @@ void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_
     for (std::int64_t s = 1; s < n_slots; ++s) slots[features_[s]] = 0;
 }
 
-void CompactRows::weigh(const float* weights, const std::int32_t* rows) {
+void CompactRows::weigh(const float* weights, const std::int32_t* rows, const Layout& layout) {
     weights_.resize(weights == nullptr ? 0 : n_rows_);
-    for (std::int64_t r = 0; r < weights_.size(); ++r) {
-        weights_[r] = weights[rows == nullptr ? r : rows[r]];
+    for (std::int64_t i = 0; i < weights_.size(); ++i) {
+        const std::int64_t row = rows == nullptr ? i : rows[i];
+        weights_[layout.place_of_row.empty() ? i : layout.place_of_row[row]] = weights[row];
     }
 }
 
@@ -83,6 +84,7 @@ void CompactRows::assign_unit_rows(const Context& context, const CsrView& X,
     check_width(X);
     n_rows_ = n_rows;
     bias_ = bias;
+    runs_ = {0, n_rows};
     starts_.assign(n_rows + 1, 0);
     norms_.resize(n_rows);
     const auto over_rows = [&](auto body) {
@@ -97,7 +99,7 @@ void CompactRows::assign_unit_rows(const Context& context, const CsrView& X,
     over_rows([&](std::int64_t r, std::int64_t row, unsigned worker) {
         Sums& own = counts[worker];
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) ++own[X.indices[p]];
-        starts_[r + 1] = padded(X.end(row) - X.begin(row) + 1);
+        starts_[r + 1] = size_of_row(X.end(row) - X.begin(row));
     });
     std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
     entries_.require(starts_.back());

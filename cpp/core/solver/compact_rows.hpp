@@ -20,23 +20,41 @@ struct Entry {
 /// are numbered by first appearance: frequent ones come early, so their weights share few pages.
 /// The numbers have no influence on the weights. Slot 0 is the bias, which is the first entry of
 /// every row. Rows are padded with zeros to a multiple of kStride, so that the inner loop needs no
-/// remainder.
+/// remainder. Rows lie in runs, one unless a layout divides them: the solver visits run after run,
+/// so that only the run in work must be in memory.
 class CompactRows {
  public:
     static constexpr std::int64_t kStride = 4;
+
+    /// Where the rows to be copied go, and where runs begin and the last one ends.
+    struct Layout {
+        Vector<std::int32_t> place_of_row;  // by row of X; empty: in the given order
+        Vector<std::int64_t> runs;          // empty: all rows are one run
+    };
 
     explicit CompactRows(Storage* storage = nullptr) : entries_(storage) {}
 
     /// Throws std::invalid_argument if X has too many features for 32-bit byte offsets.
     static void check_width(const CsrView& X);
 
+    /// Returns the number of entries of a row of n entries of X.
+    static std::int64_t size_of_row(std::int64_t n) {
+        return (n + kStride) / kStride * kStride;  // with the bias
+    }
+
     /// Copies rows[0..n_rows) of X, or all of X if `rows` is null. O(non-zeros copied). `slots` is
-    /// scratch of X.n_cols zeros and is zero again on return.
+    /// scratch of X.n_cols zeros and is zero again on return. Reads X in the given order and writes
+    /// every run in order, so that neither must be in memory.
     void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
-                Vector<std::int32_t>& slots);
+                Vector<std::int32_t>& slots, const Layout& layout);
+    void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
+                Vector<std::int32_t>& slots) {
+        assign(X, rows, n_rows, bias, slots, Layout());
+    }
 
     /// Gives the loss of every row, after assign(), the weight of its row of X; null: all 1.
-    void weigh(const float* weights, const std::int32_t* rows);
+    void weigh(const float* weights, const std::int32_t* rows, const Layout& layout);
+    void weigh(const float* weights) { weigh(weights, nullptr, Layout()); }
 
     /// Copies rows[0..n_rows) of X, L2-normalised, or all of X if `rows` is null, with all threads.
     /// Features are numbered by frequency.
@@ -44,6 +62,9 @@ class CompactRows {
                           std::int64_t n_rows, float bias);
 
     std::int64_t n_rows() const { return n_rows_; }
+    std::int64_t n_runs() const { return runs_.size() - 1; }
+    /// Run i is the rows [runs()[i], runs()[i + 1]).
+    const std::int64_t* runs() const { return runs_.data(); }
     /// Number of lines of weights: one per feature that occurs, and the bias.
     std::int64_t n_slots() const { return features_.size(); }
     /// The feature of a slot >= 1.
@@ -65,6 +86,7 @@ class CompactRows {
     std::int64_t n_rows_ = 0;
     float bias_ = 0.0F;
     AlignedBuffer<Entry> entries_;
+    Vector<std::int64_t> runs_{0, 0};
     Vector<std::int64_t> starts_;
     Vector<float> norms_;
     Vector<float> weights_;

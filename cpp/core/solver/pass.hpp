@@ -65,6 +65,8 @@ FindLarge select_find_large(Instructions instructions);
 /// Workspace for a block of kLanes problems that share their rows, reused from block to block.
 /// Memory: (rows + features) * 64 bytes.
 struct LaneMemory {
+    explicit LaneMemory(Storage* storage = nullptr) : dual(storage) {}
+
     AlignedBuffer<float> weights;            // [slot][kLanes]
     AlignedBuffer<float> dual;               // [row][kLanes], y * alpha
     Vector<std::uint16_t> signs;             // bit l of row r: row r is a positive of lane l

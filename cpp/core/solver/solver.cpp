@@ -11,6 +11,18 @@ namespace {
 // If the share of rows with a positive lane exceeds this, the first pass visits all rows.
 constexpr double kPositivesFirst = 0.7;
 
+/// Fisher-Yates with a multiplication for the bounded integer: two draws from every random word and
+/// no division. The bias of n / 2^32 is irrelevant to a visiting order.
+template <class Item>
+void shuffle(Stream& stream, Item* items, std::int64_t n_items) {
+    std::uint64_t word = 0;
+    for (std::int64_t i = n_items - 1; i > 0; --i) {
+        word = (i & 1) != 0 || word == 0 ? stream.next() : word >> 32;
+        const std::uint64_t j = ((word & 0xFFFFFFFFU) * (static_cast<std::uint64_t>(i) + 1)) >> 32;
+        std::swap(items[i], items[static_cast<std::int64_t>(j)]);
+    }
+}
+
 }  // namespace
 
 void BlockSolver::start(const CompactRows& rows, std::int64_t n_lanes) {
@@ -43,27 +55,40 @@ Pass BlockSolver::make_pass(const SolverOptions& options) {
     }
     Pass pass = memory_.make_pass(*rows_, options.cost, options.skip);
     pass.shrink = options.shrink;
-    pass.rows = order_.data();
     return pass;
 }
 
 void BlockSolver::select_rows(bool positives_only) {
-    n_order_ = 0;
-    for (std::int64_t row = 0; row < rows_->n_rows(); ++row) {
-        if (positives_only && memory_.signs[row] == 0) continue;
-        order_[n_order_++] = static_cast<std::int32_t>(row);
+    runs_.clear();
+    std::int64_t n_listed = 0;
+    for (std::int64_t run = 0; run < rows_->n_runs(); ++run) {
+        const std::int64_t begin = n_listed;
+        for (std::int64_t row = rows_->runs()[run]; row < rows_->runs()[run + 1]; ++row) {
+            if (positives_only && memory_.signs[row] == 0) continue;
+            order_[n_listed++] = static_cast<std::int32_t>(row);
+        }
+        runs_.push_back({begin, n_listed});
     }
 }
 
-/// Fisher-Yates with a multiplication for the bounded integer: two draws from every random word and
-/// no division. The bias of n / 2^32 is irrelevant to a visiting order.
-void BlockSolver::shuffle(Stream& stream) {
-    std::uint64_t word = 0;
-    for (std::int64_t i = n_order_ - 1; i > 0; --i) {
-        word = (i & 1) != 0 || word == 0 ? stream.next() : word >> 32;
-        const std::uint64_t j = ((word & 0xFFFFFFFFU) * (static_cast<std::uint64_t>(i) + 1)) >> 32;
-        std::swap(order_[i], order_[static_cast<std::int64_t>(j)]);
+/// One pass over the list, from which it removes rows.
+void BlockSolver::visit_rows(const Context& context, RunPass run_pass, Pass& pass, Stream& stream) {
+    float highest[kLanes] = {};
+    float lowest[kLanes] = {};
+    shuffle(stream, runs_.data(), runs_.size());
+    for (Range& run : runs_) {
+        context.check();
+        pass.rows = order_.data() + run.begin;
+        pass.n_rows = run.size();
+        shuffle(stream, pass.rows, pass.n_rows);
+        run.end = run.begin + run_pass(pass);
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            highest[lane] = std::max(highest[lane], pass.highest[lane]);
+            lowest[lane] = std::min(lowest[lane], pass.lowest[lane]);
+        }
     }
+    std::copy(highest, highest + kLanes, pass.highest);
+    std::copy(lowest, lowest + kLanes, pass.lowest);
 }
 
 bool BlockSolver::within(const Pass& pass, double tolerance) {
@@ -83,17 +108,21 @@ void BlockSolver::solve(const Context& context, const SolverOptions& options, st
     const RunPass run_pass = select_pass(options.loss, options.instructions);
     Stream stream(options.seed, Stage::kSolver, item);
     const std::int64_t n_rows = rows_->n_rows();
+    const auto n_listed = [this] {
+        std::int64_t total = 0;
+        for (const Range& run : runs_) total += run.size();
+        return total;
+    };
     bool positives_only = n_marked_ > 0 && static_cast<double>(n_marked_) <
                                                kPositivesFirst * static_cast<double>(n_rows);
     bool complete = !positives_only;  // whether the list contains every row
+    bool visited_all = false;
     select_rows(positives_only);
     std::int64_t passes = 0;
     while (passes < options.max_passes) {
-        context.check();
-        shuffle(stream);
-        pass.n_rows = n_order_;
+        visited_all = complete;
         pass.settle = options.settle > 0 && passes >= options.settle;
-        n_order_ = run_pass(pass);
+        visit_rows(context, run_pass, pass, stream);
         ++passes;
         const bool done = within(pass, options.tolerance);
         if (positives_only || (done && !complete)) {
@@ -104,12 +133,12 @@ void BlockSolver::solve(const Context& context, const SolverOptions& options, st
         }
         if (done) break;
         if (options.restore > 0 && passes % options.restore == 0) select_rows(false);
-        complete = n_order_ == n_rows;
+        complete = n_listed() == n_rows;
     }
     for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
         reports_[lane].passes = passes;
         // Gradients measured on part of the rows do not prove convergence.
-        reports_[lane].converged = reports_[lane].converged && pass.n_rows == n_rows;
+        reports_[lane].converged = reports_[lane].converged && visited_all;
     }
     if (options.measure) measure(options);
 }

@@ -35,6 +35,9 @@ struct SolverOptions {
     /// From pass number `settle` on, counted from zero, a row that does not update the weights is
     /// also left out of later passes; 0: never. Most rows of a late pass are of this kind.
     std::int64_t settle = 0;
+    /// Rows of a node with more entries in all, of 8 bytes, are dealt at random into runs of about
+    /// this many, and a pass visits the runs in random order, one after another.
+    std::int64_t run_entries = std::int64_t{1} << 25;
     /// Weights of at most this magnitude are dropped from the result.
     float threshold = 0.1F;
     /// Compute the objectives, which costs about as much as one pass.
@@ -64,6 +67,9 @@ struct BlockWeights {
 /// thread serves thousands of nodes.
 class BlockSolver {
  public:
+    /// Dual variables lie in `storage` if they are many.
+    explicit BlockSolver(Storage* storage = nullptr) : memory_(storage) {}
+
     /// Starts a block of n_lanes problems without positives; `rows` must outlive the block.
     void start(const CompactRows& rows, std::int64_t n_lanes);
 
@@ -82,7 +88,7 @@ class BlockSolver {
  private:
     Pass make_pass(const SolverOptions& options);
     void select_rows(bool positives_only);
-    void shuffle(Stream& stream);
+    void visit_rows(const Context& context, RunPass run_pass, Pass& pass, Stream& stream);
     bool within(const Pass& pass, double tolerance);
     void measure(const SolverOptions& options);
 
@@ -90,9 +96,9 @@ class BlockSolver {
     std::int64_t n_lanes_ = 0;
     std::int64_t n_marked_ = 0;  // rows with a positive lane
     LaneMemory memory_;
-    Vector<std::uint16_t> large_;  // bit mask of the lanes of each slot above the threshold
-    Vector<std::int32_t> order_;
-    std::int64_t n_order_ = 0;
+    Vector<std::uint16_t> large_;    // bit mask of the lanes of each slot above the threshold
+    Vector<std::int32_t> order_;     // the list of rows to visit, run by run
+    Vector<Range> runs_;             // where the rows of each run lie in it
     double positives_[kLanes] = {};  // sums of the weights of the positives of each lane
     LaneReport reports_[kLanes];
 };

@@ -82,6 +82,15 @@ def join_blocks(
     return _concatenated(runs, _widths(tree)[nodes], bias)
 
 
+def join_runs(runs: Sequence[LabelTreeWeights]) -> LabelTreeWeights:
+    """Return the classifiers of runs of nodes, of which none is divided."""
+    if len(runs) == 1:
+        return runs[0]
+    widths = np.concatenate([np.diff(one.bias_ptr) for one in runs])
+    every = [_run(one, 0, len(one.bias_ptr) - 1) for one in runs]
+    return _concatenated(every, widths, np.concatenate([one.bias for one in runs]))
+
+
 def join_waves(
     tree: LabelTreeArrays, waves: Sequence[tuple[Ids, LabelTreeWeights]]
 ) -> LabelTreeWeights:

@@ -165,7 +165,7 @@ class Units(ABC):
         return Coding(packed, lambda arrays: unpacked(arrays, self.result_kind))
 
     def meet(self, data: Any, outline: Any, pieces: Sequence[Piece]) -> None:  # noqa: B027 - most need nothing
-        """Compute what all units of wave 1 need of the pieces, which have all of wave 0."""
+        """Compute what the units of a wave share; the pieces have all units of waves before it."""
 
     @abstractmethod
     def join(self, outline: Any, pieces: Sequence[Piece]) -> None:
@@ -225,9 +225,11 @@ class Divisible(Classifier):
         division = kept("division", lambda: units.divide(data, seed, shapes), units.kept_division)
         bounds, _, waves = cut_units(division, _PIECES if keeps() else 1)
         pieces: list[Piece] = []
+        met = None
         for (first, last), wave in zip(pairwise(bounds.tolist()), waves.tolist(), strict=True):
-            if wave and not waves[len(pieces) - 1]:
+            if wave != met:
                 units.meet(data, division.outline, pieces)
+                met = wave
             work = Work(seed, division.outline, first, last, pieces)
             result = kept("units", partial(units.train, data, work), units.kept_result)
             pieces.append(Piece(first, last, result))

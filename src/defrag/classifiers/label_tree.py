@@ -34,16 +34,18 @@ from defrag._native import (
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag._scikit import clone
-from defrag._scratch import Coding, kept, storage
+from defrag._scratch import Coding, keeps, kept, scratch, storage
 from defrag.classifiers._blocks import (
     blocks_of_nodes,
     join_blocks,
+    join_runs,
     join_waves,
     node_blocks,
     node_costs,
 )
 from defrag.classifiers._division import Divisible, Division, Piece, Units, Work
 from defrag.classifiers._following import Shapes, follow_tree
+from defrag.classifiers._subtrees import Lists, Subtrees, TreeData
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
 from defrag.explain.explainers import Explainer, members_that_found, own_features, search_notes
@@ -123,16 +125,6 @@ class TrainedTree:
     def __getstate__(self) -> dict[str, Any]:
         # Without cached properties, which are not part of the model.
         return {"tree": self.tree, "weights": self.weights}
-
-
-@dataclass(frozen=True)
-class TreeData:
-    """Unit rows, their labels, and the points of each label."""
-
-    X: Csr
-    Y: Csr
-    positives: Csr
-    weights: Floats | None = None
 
 
 def _check_trees(part: Part) -> None:
@@ -472,7 +464,8 @@ class TreeUnits(Units):
 
     def __init__(self, model: TreeClassifier) -> None:
         super().__init__(model)
-        self._negatives: dict[int, tuple[Offsets, Ids]] = {}
+        self._negatives: dict[int, Lists] = {}
+        self._subtrees: dict[int, Subtrees] = {}
 
     def prepare(self, X: Csr, Y: Csr) -> TreeData:
         """Return unit rows and the points of each label."""
@@ -532,7 +525,11 @@ class TreeUnits(Units):
                     every = node_blocks(tree, nodes, 0, int(blocks_of_nodes(tree)[nodes].sum()))
                     inner = [(every, self._solve(data, work, number - 1, every))]
                 negatives = self._reached(data, tree, inner)
-            result[number] = self._solve(data, work, number, blocks, negatives)
+            if (subtrees := self._subtrees.get(number)) is None:
+                result[number] = self._solve(data, work, number, blocks, negatives)
+            else:
+                runs = [self._solve(near, work, number, *own) for near, *own in subtrees.of(blocks)]
+                result[number] = join_runs(runs)
         return result
 
     def _solve(
@@ -541,7 +538,7 @@ class TreeUnits(Units):
         work: Work,
         number: int,
         blocks: Offsets,
-        negatives: tuple[Offsets, Ids] | None = None,
+        negatives: Lists | None = None,
     ) -> LabelTreeWeights:
         """Train some blocks of a tree and wave."""
         model, n_trees = self.model, len(work.outline)
@@ -574,19 +571,24 @@ class TreeUnits(Units):
     def meet(
         self, data: TreeData, outline: Mapping[int, LabelTreeArrays], pieces: Sequence[Piece]
     ) -> None:
-        """Find the negatives of all leaves."""
-        known = self._parts(outline, pieces)
+        """Find the negatives of leaves, before these, and the rows of subtrees if X is in files."""
+        known, wave = self._parts(outline, pieces), int(len(pieces) > 0)
         for number, tree in outline.items():
-            if 2 * number not in known:  # the root is a leaf
+            if len(tree.begin) == 1:  # the root is a leaf
                 continue
-            self._negatives[number] = kept(
-                "reached leaves",
-                partial(self._reached, data, tree, known[2 * number]),
-                Coding(
-                    lambda found: dict(zip(("begin", "points"), found, strict=True)),
-                    lambda arrays: (arrays["begin"], arrays["points"]),
-                ),
-            )
+            if wave:
+                self._negatives[number] = kept(
+                    "reached leaves",
+                    partial(self._reached, data, tree, known[2 * number]),
+                    Coding(
+                        lambda found: dict(zip(("begin", "points"), found, strict=True)),
+                        lambda arrays: (arrays["begin"], arrays["points"]),
+                    ),
+                )
+            if keeps():
+                negatives = self._negatives.get(number)
+                found = Subtrees(scratch(), data, tree, negatives)
+                self._subtrees[2 * number + wave] = found
 
     def _reached(
         self,
