@@ -19,6 +19,8 @@ from tests.helpers.cli_running import check_refusal, run, run_well
 from tests.text.data import make_texts
 
 MEMORY = "--memory", "1G"
+# Several levels and subtrees.
+TREE = "--max-leaf-size", "2", "--arity", "2", "--root-arity", "3"
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +55,8 @@ def train(data, *flags):
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "flags",
-    [(), ("--n-trees", "2"), ("--preset", "best"), ("--characters", "4", "--n-jobs", "2"),
-     ("--no-hard-negatives",), ("--classifier", "dismec", "--answers", "none"),
+    [(), (*TREE, "--n-trees", "2"), ("--preset", "best"), ("--characters", "4", "--n-jobs", "2"),
+     (*TREE, "--no-hard-negatives"), (*TREE, "--class-weight", "balanced"), ("--classifier", "dismec", "--answers", "none"),
      ("--agglomerate", "x"), ("--classifier", "fastxml", "--validation", "docs.jsonl")],
 )  # fmt: skip
 def test_models_have_the_bytes_of_a_training_in_memory(flags):
@@ -87,14 +89,14 @@ def interrupted(n, how):
     child = os.fork()
     if not child:
         _scratch._replace = replace
-        os._exit(run("train", "docs.jsonl", "b.model", *MEMORY).exit_code)
+        os._exit(run("train", "docs.jsonl", "b.model", *MEMORY, *TREE).exit_code)
     status = os.waitpid(child, 0)[1]
     return os.WIFSIGNALED(status) or os.WEXITSTATUS(status) != 0
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT])
 def test_the_same_command_continues(folder, signal_number):
-    run_well("train", "docs.jsonl", "a.model")
+    run_well("train", "docs.jsonl", "a.model", *TREE)
     rounds = 0
     # What was written after the last record is not part of it.
     while interrupted((2, 4, 6)[rounds % 3], lambda: os.kill(os.getpid(), signal_number)):

@@ -528,7 +528,10 @@ class TreeUnits(Units):
             if (subtrees := self._subtrees.get(number)) is None:
                 result[number] = self._solve(data, work, number, blocks, negatives)
             else:
-                runs = [self._solve(near, work, number, *own) for near, *own in subtrees.of(blocks)]
+                runs = [
+                    self._solve(near, work, number, some, own)
+                    for some, near, own in subtrees.of(blocks)
+                ]
                 result[number] = join_runs(runs)
         return result
 
