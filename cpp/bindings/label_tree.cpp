@@ -60,23 +60,25 @@ void bind_inspect_entries(nb::module_& m) {
 }
 
 void bind_label_tree_kernels(nb::module_& m) {
+    nb::class_<RootPoints>(m, "RootPoints").def(nb::init<>());
     m.def(
         "train_label_tree",
         [](const CsrView& X, const CsrView& positives, const LabelTreeArrays& tree,
            const SolverOptions& solver, const std::optional<PointArrays>& negatives,
            const std::optional<BlockArray>& blocks, const std::optional<Array<float>>& weights,
-           FileStorage* storage, unsigned n_threads, const nb::object& progress) {
+           FileStorage* storage, RootPoints* root, unsigned n_threads, const nb::object& progress) {
             check_size(weights, X.n_rows, "weights must have one item per row of X");
             require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
             const LabelTreeShape view = tree.view();
             const Vector<NodeBlocks> items = blocks ? to_items(*blocks) : all_blocks(view);
             const PointListsView lists = negatives ? view_of(*negatives) : PointListsView();
             return to_python(run(n_threads, progress, train_label_tree, X, positives, view, lists,
-                                 solver, items, pointer(weights), storage));
+                                 solver, items, pointer(weights), storage, root));
         },
         "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "negatives"_a = nb::none(),
         "blocks"_a = nb::none(), "weights"_a = nb::none(), "storage"_a.none() = nb::none(),
-        "n_threads"_a, "progress"_a = nb::none());
+        "root"_a.none() = nb::none(), "n_threads"_a, "progress"_a = nb::none(),
+        nb::keep_alive<9, 8>());
     bind_inspect_entries<std::uint16_t, std::uint8_t>(m);
     bind_inspect_entries<std::uint16_t, std::uint16_t>(m);
     bind_inspect_entries<std::uint32_t, std::uint8_t>(m);

@@ -23,6 +23,8 @@ class Storage {
     /// Returns page-aligned memory; null if so few bytes belong on the heap.
     virtual void* allocate(std::size_t n_bytes) = 0;
     virtual void release(void* data, std::size_t n_bytes) noexcept = 0;
+    /// A hint that some of this memory is needed soon, or all of it now.
+    virtual void fetch(const void* data, std::size_t n_bytes, bool now) noexcept = 0;
 };
 
 /// Uninitialised, cache-line aligned memory that only grows, so that a workspace used for thousands
@@ -78,6 +80,12 @@ class AlignedBuffer {
 
     T* data() { return data_; }
     const T* data() const { return data_; }
+
+    /// Tells the storage that the items [begin, end) are needed soon, or now.
+    void fetch(std::int64_t begin, std::int64_t end, bool now) const {
+        if (stored_ == 0) return;
+        storage_->fetch(data_ + begin, static_cast<std::size_t>(end - begin) * sizeof(T), now);
+    }
 
  private:
     static constexpr std::size_t kCacheLine = 64;

@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include "core/base/schedule.hpp"
-#include "core/label_tree/node_points.hpp"
 
 namespace defrag {
 namespace {
 
 /// A node in work.
 struct Node {
-    NodePoints points;
+    std::shared_ptr<NodePoints> points;
     Vector<BlockWeights> blocks;
 };
 
@@ -47,7 +46,7 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const CsrView& positives, const LabelTreeShape& tree,
                                   const PointListsView& negatives, const SolverOptions& options,
                                   const Vector<NodeBlocks>& items, const float* weights,
-                                  Storage* storage) {
+                                  Storage* storage, RootPoints* root) {
     CompactRows::check_width(X);
     check_tree(tree, positives.n_rows);
     check_lists(negatives, tree.n_nodes, X.n_rows);
@@ -62,26 +61,35 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
     PerWorker<BlockSolver> solvers(context, [storage] { return BlockSolver(storage); });
     PerWorker<BlockJoiner> joiners(context, [&X] { return BlockJoiner(X.n_cols); });
     run_divided(
-        context, sizes, [&] { return Node{NodePoints(X, storage), {}}; },
+        context, sizes, [] { return Node(); },
         [&](std::int64_t item, Node& node) {
-            node.points.assign(X, positives, tree, negatives, items[item].node, options, weights);
+            const bool shared = root != nullptr && items[item].node == 0;
             node.blocks.resize(sizes[item].n_parts);
+            if (shared && root->points != nullptr) {
+                node.points = root->points;
+                return;
+            }
+            // Points that the root keeps are not those of the next node.
+            if (node.points.use_count() != 1)
+                node.points = std::make_shared<NodePoints>(X, storage);
+            node.points->assign(X, positives, tree, negatives, items[item].node, options, weights);
+            if (shared) root->points = node.points;
         },
         [&](std::int64_t item, std::int64_t part, Node& node, unsigned worker) {
             const std::int64_t id = items[item].node;
             const std::int64_t block = items[item].first_block + part;
             const Range outputs{block * kLanes, std::min((block + 1) * kLanes, tree.n_outputs(id))};
             BlockSolver& solver = solvers[worker];
-            solver.start(node.points.rows(), outputs.size());
-            mark_positives(solver, node.points, positives, tree, id, outputs);
+            solver.start(node.points->rows(), outputs.size());
+            mark_positives(solver, *node.points, positives, tree, id, outputs);
             solver.solve(context, options,
                          static_cast<std::uint64_t>(id * (kMaxOutputs / kLanes) + block));
             solver.collect(options, node.blocks[part]);
-            context.advance(node.points.rows().n_rows());
+            context.advance(node.points->rows().n_rows());
         },
         [&](std::int64_t item, Node& node, unsigned worker) {
             const auto [id, first_block, last_block] = items[item];
-            results[item] = joiners[worker].join(node.points.rows(), node.blocks,
+            results[item] = joiners[worker].join(node.points->rows(), node.blocks,
                                                  first_block * kLanes, tree.n_outputs(id));
         });
     return join_nodes(context, results);

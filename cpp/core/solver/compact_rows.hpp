@@ -72,6 +72,10 @@ class CompactRows {
     float bias() const { return bias_; }
 
     const Entry* entries() const { return entries_.data(); }
+    /// Tells the storage that a run is needed soon, or now.
+    void fetch(std::int64_t run, bool now) const {
+        entries_.fetch(starts_[runs_[run]], starts_[runs_[run + 1]], now);
+    }
     /// Row r is entries [starts[r], starts[r + 1]).
     const std::int64_t* starts() const { return starts_.data(); }
     /// Squared norm of every row, including the bias.

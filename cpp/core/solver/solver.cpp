@@ -10,6 +10,8 @@ namespace {
 
 // If the share of rows with a positive lane exceeds this, the first pass visits all rows.
 constexpr double kPositivesFirst = 0.7;
+// A run of which a smaller share than one in so many is visited is not read as a whole.
+constexpr std::int64_t kShareFetched = 4;
 
 /// Fisher-Yates with a multiplication for the bounded integer: two draws from every random word and
 /// no division. The bias of n / 2^32 is irrelevant to a visiting order.
@@ -67,8 +69,16 @@ void BlockSolver::select_rows(bool positives_only) {
             if (positives_only && memory_.signs[row] == 0) continue;
             order_[n_listed++] = static_cast<std::int32_t>(row);
         }
-        runs_.push_back({begin, n_listed});
+        runs_.push_back({run, {begin, n_listed}});
     }
+}
+
+/// Has the rows of a run read from files, unless few of them are visited.
+void BlockSolver::fetch(const Run& run, bool now) const {
+    const std::int64_t* ends = rows_->runs() + run.id;
+    if (kShareFetched * run.listed.size() < ends[1] - ends[0]) return;
+    rows_->fetch(run.id, now);
+    memory_.dual.fetch(ends[0] * kLanes, ends[1] * kLanes, now);
 }
 
 /// One pass over the list, from which it removes rows.
@@ -76,12 +86,15 @@ void BlockSolver::visit_rows(const Context& context, RunPass run_pass, Pass& pas
     float highest[kLanes] = {};
     float lowest[kLanes] = {};
     shuffle(stream, runs_.data(), runs_.size());
-    for (Range& run : runs_) {
+    for (std::int64_t i = 0; i < runs_.size(); ++i) {
         context.check();
-        pass.rows = order_.data() + run.begin;
-        pass.n_rows = run.size();
+        if (i + 1 < runs_.size()) fetch(runs_[i + 1], false);
+        fetch(runs_[i], true);
+        Range& listed = runs_[i].listed;
+        pass.rows = order_.data() + listed.begin;
+        pass.n_rows = listed.size();
         shuffle(stream, pass.rows, pass.n_rows);
-        run.end = run.begin + run_pass(pass);
+        listed.end = listed.begin + run_pass(pass);
         for (std::int64_t lane = 0; lane < kLanes; ++lane) {
             highest[lane] = std::max(highest[lane], pass.highest[lane]);
             lowest[lane] = std::min(lowest[lane], pass.lowest[lane]);
@@ -110,7 +123,7 @@ void BlockSolver::solve(const Context& context, const SolverOptions& options, st
     const std::int64_t n_rows = rows_->n_rows();
     const auto n_listed = [this] {
         std::int64_t total = 0;
-        for (const Range& run : runs_) total += run.size();
+        for (const Run& run : runs_) total += run.listed.size();
         return total;
     };
     bool positives_only = n_marked_ > 0 && static_cast<double>(n_marked_) <

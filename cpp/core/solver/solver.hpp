@@ -86,8 +86,15 @@ class BlockSolver {
     const LaneReport* reports() const { return reports_; }
 
  private:
+    /// Rows of a run that are on the list.
+    struct Run {
+        std::int64_t id;
+        Range listed;
+    };
+
     Pass make_pass(const SolverOptions& options);
     void select_rows(bool positives_only);
+    void fetch(const Run& run, bool now) const;
     void visit_rows(const Context& context, RunPass run_pass, Pass& pass, Stream& stream);
     bool within(const Pass& pass, double tolerance);
     void measure(const SolverOptions& options);
@@ -96,9 +103,9 @@ class BlockSolver {
     std::int64_t n_lanes_ = 0;
     std::int64_t n_marked_ = 0;  // rows with a positive lane
     LaneMemory memory_;
-    Vector<std::uint16_t> large_;    // bit mask of the lanes of each slot above the threshold
-    Vector<std::int32_t> order_;     // the list of rows to visit, run by run
-    Vector<Range> runs_;             // where the rows of each run lie in it
+    Vector<std::uint16_t> large_;  // bit mask of the lanes of each slot above the threshold
+    Vector<std::int32_t> order_;   // the list of rows to visit, run by run
+    Vector<Run> runs_;
     double positives_[kLanes] = {};  // sums of the weights of the positives of each lane
     LaneReport reports_[kLanes];
 };

@@ -26,6 +26,7 @@ from defrag._core import (
     Pooling,
     PpdSparseOptions,
     ProxmlOptions,
+    RootPoints,
     RowScale,
     SolverOptions,
     SplitRule,

@@ -466,6 +466,7 @@ class TreeUnits(Units):
         super().__init__(model)
         self._negatives: dict[int, Lists] = {}
         self._subtrees: dict[int, Subtrees] = {}
+        self._root: dict[int, _native.RootPoints] = {}  # of the tree and wave in work
 
     def prepare(self, X: Csr, Y: Csr) -> TreeData:
         """Return unit rows and the points of each label."""
@@ -525,14 +526,7 @@ class TreeUnits(Units):
                     every = node_blocks(tree, nodes, 0, int(blocks_of_nodes(tree)[nodes].sum()))
                     inner = [(every, self._solve(data, work, number - 1, every))]
                 negatives = self._reached(data, tree, inner)
-            if (subtrees := self._subtrees.get(number)) is None:
-                result[number] = self._solve(data, work, number, blocks, negatives)
-            else:
-                runs = [
-                    self._solve(near, work, number, some, own)
-                    for some, near, own in subtrees.of(blocks)
-                ]
-                result[number] = join_runs(runs)
+            result[number] = self._solve(data, work, number, blocks, negatives)
         return result
 
     def _solve(
@@ -550,19 +544,27 @@ class TreeUnits(Units):
         solver = (model._leaf_solver if wave else model._solver)(own)
         title = f"training{' leaves' * wave}"
         title += f" tree {which + 1} of {n_trees}" if n_trees > 1 else ""
+        whole, subtrees = (blocks, data, negatives), self._subtrees.get(number)
+        if subtrees is not None and number not in self._root:
+            self._root = {number: _native.RootPoints()}
+        runs = []
         with progress_bar(title, enabled=model.verbose > 0) as progress:
-            return _native.train_label_tree(
-                data.X,
-                data.positives,
-                work.outline[which],
-                solver,
-                negatives=negatives,
-                blocks=blocks,
-                weights=data.weights,
-                storage=storage(),
-                n_threads=model._threads,
-                progress=progress,
-            )
+            for some, near, lists in [whole] if subtrees is None else subtrees.of(blocks):
+                found = _native.train_label_tree(
+                    near.X,
+                    near.positives,
+                    work.outline[which],
+                    solver,
+                    negatives=lists,
+                    blocks=some,
+                    weights=near.weights,
+                    storage=storage(),
+                    root=self._root.get(number),
+                    n_threads=model._threads,
+                    progress=progress if len(some) == len(blocks) else None,
+                )
+                runs.append(found)
+        return join_runs(runs)
 
     def _nodes(self, tree: LabelTreeArrays, wave: int) -> Ids:
         """Return the nodes of a wave."""
