@@ -27,7 +27,8 @@ enum class Stage : std::uint64_t {
     kCompanions = 7,
     kForest = 8,
     kTight = 9,
-    kRuns = 10
+    kRuns = 10,
+    kPilot = 11
 };
 
 /// A random stream derived from (seed, stage, item): it depends on the computation, never on the

@@ -16,13 +16,15 @@ Vector<float> feature_importance(const Context& context, const CsrView& X, const
                                  std::int64_t n_points, const SolverOptions& options,
                                  Storage* storage) {
     CompactRows rows(storage);
-    rows.assign_unit_rows(context, X, points, n_points, options.bias);
-    BlockSolver solver;
+    RowLayout layout;
+    const auto point_of = [&](std::int64_t i) { return points == nullptr ? i : points[i]; };
+    layout.deal(X, n_points, point_of, options.run_entries, Stream(options.seed, Stage::kPilot, 0));
+    rows.assign_unit_rows(context, X, points, n_points, options.bias, layout);
+    BlockSolver solver(storage);
     solver.start(rows, kLanes);
     for (std::int64_t i = 0; i < n_points; ++i) {
-        const std::int64_t point = points == nullptr ? i : points[i];
-        for (std::int64_t p = Y.begin(point); p < Y.end(point); ++p) {
-            solver.mark(groups[Y.indices[p]], i);
+        for (std::int64_t p = Y.begin(point_of(i)); p < Y.end(point_of(i)); ++p) {
+            solver.mark(groups[Y.indices[p]], layout.place_of_row[point_of(i)]);
         }
     }
     solver.solve(context, options, 0);

@@ -13,9 +13,7 @@ namespace defrag {
 class NodePoints {
  public:
     NodePoints(const CsrView& X, Storage* storage)
-        : members_(X.n_rows), slots_(X.n_cols), rows_(storage) {
-        layout_.place_of_row.resize_for_overwrite(X.n_rows);
-    }
+        : members_(X.n_rows), slots_(X.n_cols), rows_(storage) {}
 
     /// `weights` has one number per row of X, or is null. More entries than options.run_entries are
     /// dealt into runs, at random, because points that follow each other in the data are alike.
@@ -28,12 +26,10 @@ class NodePoints {
     std::int32_t row_of(std::int32_t point) const { return layout_.place_of_row[point]; }
 
  private:
-    void deal(const CsrView& X, const SolverOptions& options, std::int64_t node);
-
     OrderedSet members_;
     Vector<std::int32_t> slots_;
     Vector<std::int32_t> ids_;
-    CompactRows::Layout layout_;
+    RowLayout layout_;
     CompactRows rows_;
 };
 

@@ -23,22 +23,23 @@ void CompactRows::check_width(const CsrView& X) {
                                 std::to_string(X.n_cols));
 }
 
+void CompactRows::start_runs(std::int64_t n_rows, const RowLayout& layout) {
+    starts_.assign(n_rows + 1, 0);
+    runs_ = layout.runs;
+    if (runs_.size() == 0) runs_ = {0, n_rows};
+}
+
 void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows,
-                         float bias, Vector<std::int32_t>& slots, const Layout& layout) {
+                         float bias, Vector<std::int32_t>& slots, const RowLayout& layout) {
     check_width(X);
     n_rows_ = n_rows;
     bias_ = bias;
     weights_.resize(0);
-    starts_.assign(n_rows + 1, 0);
+    start_runs(n_rows, layout);
     norms_.resize_for_overwrite(n_rows);
-    runs_ = layout.runs;
-    if (runs_.size() == 0) runs_ = {0, n_rows};
-    const auto place = [&layout](std::int64_t i, std::int64_t row) {
-        return layout.place_of_row.empty() ? i : layout.place_of_row[row];
-    };
     for (std::int64_t i = 0; i < n_rows; ++i) {
         const std::int64_t row = rows == nullptr ? i : rows[i];
-        starts_[place(i, row) + 1] = size_of_row(X.end(row) - X.begin(row));
+        starts_[layout.place(i, row) + 1] = RowLayout::size_of_row(X.end(row) - X.begin(row));
     }
     std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
     entries_.require(starts_.back());
@@ -46,7 +47,7 @@ void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_
     std::int64_t n_slots = 1;
     for (std::int64_t i = 0; i < n_rows; ++i) {
         const std::int64_t row = rows == nullptr ? i : rows[i];
-        const std::int64_t r = place(i, row);
+        const std::int64_t r = layout.place(i, row);
         Entry* out = entries_.data() + starts_[r];
         *out++ = {0, bias};
         const std::int64_t most_slots = n_slots + X.end(row) - X.begin(row) + 1;
@@ -71,27 +72,28 @@ void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_
     for (std::int64_t s = 1; s < n_slots; ++s) slots[features_[s]] = 0;
 }
 
-void CompactRows::weigh(const float* weights, const std::int32_t* rows, const Layout& layout) {
+void CompactRows::weigh(const float* weights, const std::int32_t* rows, const RowLayout& layout) {
     weights_.resize(weights == nullptr ? 0 : n_rows_);
     for (std::int64_t i = 0; i < weights_.size(); ++i) {
         const std::int64_t row = rows == nullptr ? i : rows[i];
-        weights_[layout.place_of_row.empty() ? i : layout.place_of_row[row]] = weights[row];
+        weights_[layout.place(i, row)] = weights[row];
     }
 }
 
 void CompactRows::assign_unit_rows(const Context& context, const CsrView& X,
-                                   const std::int64_t* rows, std::int64_t n_rows, float bias) {
+                                   const std::int64_t* rows, std::int64_t n_rows, float bias,
+                                   const RowLayout& layout) {
     check_width(X);
     n_rows_ = n_rows;
     bias_ = bias;
-    runs_ = {0, n_rows};
-    starts_.assign(n_rows + 1, 0);
+    start_runs(n_rows, layout);
     norms_.resize(n_rows);
     const auto over_rows = [&](auto body) {
         parallel_for(context, n_rows, kRowsPerBlock,
                      [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                         for (std::int64_t r = begin; r < end; ++r) {
-                             body(r, rows == nullptr ? r : rows[r], worker);
+                         for (std::int64_t i = begin; i < end; ++i) {
+                             const std::int64_t row = rows == nullptr ? i : rows[i];
+                             body(layout.place(i, row), row, worker);
                          }
                      });
     };
@@ -99,7 +101,7 @@ void CompactRows::assign_unit_rows(const Context& context, const CsrView& X,
     over_rows([&](std::int64_t r, std::int64_t row, unsigned worker) {
         Sums& own = counts[worker];
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) ++own[X.indices[p]];
-        starts_[r + 1] = size_of_row(X.end(row) - X.begin(row));
+        starts_[r + 1] = RowLayout::size_of_row(X.end(row) - X.begin(row));
     });
     std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
     entries_.require(starts_.back());

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/base/aligned.hpp"
 #include "core/base/csr.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/random.hpp"
 
 namespace defrag {
 
@@ -16,6 +20,46 @@ struct Entry {
     float value;
 };
 
+/// Where the rows that CompactRows copies go, and the runs that they are divided into.
+struct RowLayout {
+    static constexpr std::int64_t kStride = 4;
+
+    Vector<std::int32_t> place_of_row;  // by row of X; empty: in the given order
+    Vector<std::int64_t> runs;          // where runs begin and the last one ends; empty: one run
+
+    std::int64_t place(std::int64_t i, std::int64_t row) const {
+        return place_of_row.empty() ? i : place_of_row[row];
+    }
+
+    /// Returns the number of entries of a copied row of n entries, with the bias.
+    static std::int64_t size_of_row(std::int64_t n) { return (n + kStride) / kStride * kStride; }
+
+    /// Deals the rows row_of(i) of X, for i below n, at random into runs of about `run_entries`
+    /// entries of 8 bytes, dual variables included. In a run they stay in order.
+    template <class RowOf>
+    void deal(const CsrView& X, std::int64_t n, RowOf row_of, std::int64_t run_entries,
+              const Stream& stream) {
+        constexpr std::int64_t kDuals = kLanes * sizeof(float) / sizeof(Entry);
+        std::int64_t n_entries = 0;
+        for (std::int64_t i = 0; i < n; ++i) {
+            n_entries += size_of_row(X.end(row_of(i)) - X.begin(row_of(i))) + kDuals;
+        }
+        const std::int64_t n_runs = 1 + n_entries / std::max<std::int64_t>(run_entries, 1);
+        place_of_row.resize_for_overwrite(X.n_rows);
+        runs.assign(n_runs + 1, 0);
+        // The same numbers are drawn twice, first to count.
+        const auto run_of = [n_runs](Stream& s) { return n_runs == 1 ? 0 : s.below(n_runs); };
+        Stream first = stream;
+        for (std::int64_t i = 0; i < n; ++i) ++runs[1 + run_of(first)];
+        std::partial_sum(runs.begin(), runs.end(), runs.begin());
+        Vector<std::int64_t> next = runs;
+        Stream second = stream;
+        for (std::int64_t i = 0; i < n; ++i) {
+            place_of_row[row_of(i)] = static_cast<std::int32_t>(next[run_of(second)]++);
+        }
+    }
+};
+
 /// The rows of one node, copied once so that the solver streams over contiguous memory. Features
 /// are numbered by first appearance: frequent ones come early, so their weights share few pages.
 /// The numbers have no influence on the weights. Slot 0 is the bias, which is the first entry of
@@ -24,42 +68,31 @@ struct Entry {
 /// so that only the run in work must be in memory.
 class CompactRows {
  public:
-    static constexpr std::int64_t kStride = 4;
-
-    /// Where the rows to be copied go, and where runs begin and the last one ends.
-    struct Layout {
-        Vector<std::int32_t> place_of_row;  // by row of X; empty: in the given order
-        Vector<std::int64_t> runs;          // empty: all rows are one run
-    };
+    static constexpr std::int64_t kStride = RowLayout::kStride;
 
     explicit CompactRows(Storage* storage = nullptr) : entries_(storage) {}
 
     /// Throws std::invalid_argument if X has too many features for 32-bit byte offsets.
     static void check_width(const CsrView& X);
 
-    /// Returns the number of entries of a row of n entries of X.
-    static std::int64_t size_of_row(std::int64_t n) {
-        return (n + kStride) / kStride * kStride;  // with the bias
-    }
-
     /// Copies rows[0..n_rows) of X, or all of X if `rows` is null. O(non-zeros copied). `slots` is
     /// scratch of X.n_cols zeros and is zero again on return. Reads X in the given order and writes
     /// every run in order, so that neither must be in memory.
     void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
-                Vector<std::int32_t>& slots, const Layout& layout);
+                Vector<std::int32_t>& slots, const RowLayout& layout);
     void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
                 Vector<std::int32_t>& slots) {
-        assign(X, rows, n_rows, bias, slots, Layout());
+        assign(X, rows, n_rows, bias, slots, RowLayout());
     }
 
     /// Gives the loss of every row, after assign(), the weight of its row of X; null: all 1.
-    void weigh(const float* weights, const std::int32_t* rows, const Layout& layout);
-    void weigh(const float* weights) { weigh(weights, nullptr, Layout()); }
+    void weigh(const float* weights, const std::int32_t* rows, const RowLayout& layout);
+    void weigh(const float* weights) { weigh(weights, nullptr, RowLayout()); }
 
     /// Copies rows[0..n_rows) of X, L2-normalised, or all of X if `rows` is null, with all threads.
     /// Features are numbered by frequency.
     void assign_unit_rows(const Context& context, const CsrView& X, const std::int64_t* rows,
-                          std::int64_t n_rows, float bias);
+                          std::int64_t n_rows, float bias, const RowLayout& layout);
 
     std::int64_t n_rows() const { return n_rows_; }
     std::int64_t n_runs() const { return runs_.size() - 1; }
@@ -87,6 +120,8 @@ class CompactRows {
     }
 
  private:
+    void start_runs(std::int64_t n_rows, const RowLayout& layout);
+
     std::int64_t n_rows_ = 0;
     float bias_ = 0.0F;
     AlignedBuffer<Entry> entries_;
