@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from defrag import _native, _scratch, load
+from defrag.cli import _run
 from defrag.cli._run import bytes_of
 from defrag.io import read_texts, write_xmc
 from defrag.text import _texts
@@ -56,7 +57,8 @@ def train(data, *flags):
 @pytest.mark.parametrize(
     "flags",
     [(), (*TREE, "--n-trees", "2"), ("--preset", "best"), ("--characters", "4", "--n-jobs", "2"),
-     (*TREE, "--no-hard-negatives"), (*TREE, "--class-weight", "balanced"), ("--classifier", "dismec", "--answers", "none"),
+     (*TREE, "--no-hard-negatives"), (*TREE, "--class-weight", "balanced"),
+     ("--classifier", "dismec", "--answers", "none"),
      ("--agglomerate", "x"), ("--classifier", "fastxml", "--validation", "docs.jsonl")],
 )  # fmt: skip
 def test_models_have_the_bytes_of_a_training_in_memory(flags):
@@ -67,6 +69,19 @@ def test_models_have_the_bytes_of_a_training_in_memory(flags):
 def test_trial_is_part_of_it(monkeypatch):
     monkeypatch.setattr("defrag.text._trial.LEAST_TEXTS", 100)
     train("docs.jsonl.gz")
+
+
+@pytest.mark.usefixtures("folder")
+def test_large_corpora_are_kept_without_being_asked(monkeypatch):
+    said = []
+    monkeypatch.setattr(_run, "print_message", said.append)
+    run_well("train", "docs.jsonl", "a.model")
+    assert not said
+    monkeypatch.setattr(_run, "_LARGE_CORPUS", 4 * Path("docs.jsonl.gz").stat().st_size)
+    run_well("train", "docs.jsonl.gz", "b.model")
+    assert said == ["many texts: kept in b.model.scratch until the end (--memory)"]
+    assert Path("b.model").read_bytes() == Path("a.model").read_bytes()
+    assert not Path("b.model.scratch").exists()
 
 
 @pytest.mark.usefixtures("folder")

@@ -20,12 +20,17 @@ from defrag.cli._console import print_message
 from defrag.cli._flags import option
 from defrag.exceptions import DefragError
 from defrag.io.corpora import corpus_files
+from defrag.io.files import without_compression
 from defrag.io.remote import is_uri, version_of
 
 if TYPE_CHECKING:
     from defrag.io.files import PathLike
 
 _LEAST_MEMORY = 64_000_000
+# Larger corpora are kept in a scratch folder without being asked: in memory, a training takes ten
+# times the size of its texts. Compressed files have several times as many bytes of text.
+_LARGE_CORPUS, _COMPRESSED = 1 << 28, 5
+_MEMORY_OF_LARGE = "4G"
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -68,6 +73,18 @@ def _files_of(path: PathLike) -> list[Any]:
     inside = [sorted(one.rglob("*")) if one.is_dir() else [one] for one in given]
     found = [file for files in inside for file in files if file.exists()]  # else - or an error
     return [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in found]
+
+
+def _is_large(data: PathLike) -> bool:
+    if is_uri(data):
+        return False
+    return (
+        sum(
+            size * (1 if name == without_compression(name) else _COMPRESSED)
+            for name, size, _ in _files_of(data)
+        )
+        > _LARGE_CORPUS
+    )
 
 
 @contextmanager
@@ -167,10 +184,24 @@ class LongRun:
 
     @contextmanager
     def running(
-        self, model: str, estimator: Any, inputs: dict[str, Any], settings: dict[str, Any]
+        self,
+        model: str,
+        estimator: Any,
+        inputs: dict[str, Any],
+        settings: dict[str, Any],
+        *,
+        may_keep: bool,
     ) -> Iterator[RunLog]:
-        """Train inside a scratch folder, if one was asked for; ``inputs`` are files by flag."""
-        memory = None if self.memory is None else bytes_of(self.memory)
+        """Train inside a scratch folder if one was asked for, or the texts are many.
+
+        - ``inputs``: files by flag.
+        - ``may_keep``: whether the training can use such a folder.
+        """
+        size = self.memory
+        if size is None and self.scratch is None and may_keep and _is_large(inputs["DATA"]):
+            size = _MEMORY_OF_LARGE
+            print_message(f"many texts: kept in {escaped(model)}.scratch until the end (--memory)")
+        memory = None if size is None else bytes_of(size)
         with ExitStack() as stack:
             file = None if self.log_json is None else sys.stderr
             if self.log_json not in {None, "-"}:

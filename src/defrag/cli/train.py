@@ -192,10 +192,8 @@ def train(
     """Train a classifier and write it to a model file."""
     names = {"--label-names": label_names, "--vocabulary": vocabulary}
     named = {"--thesaurus": thesaurus, "--validation": validation}
-    check_stdout(model, as_json=as_json)
-    check_model_path(model)
     inputs = {"DATA": data, "--labels": labels, **names, **named, "--shape-of": shape_of}
-    check_targets({"MODEL": model}, inputs)
+    _check_model(model, inputs, as_json=as_json)
     bounded = {"--memory": long_run.memory, "--scratch": long_run.scratch}
     if n_parts is not None:
         refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray, **named, **bounded})
@@ -221,8 +219,9 @@ def train(
     X: Any
     Y: Any
     held: Any = None
+    keeps = corpus is not None and not (n_parts or ray or thesaurus)
     settings = {"reading": reading, "weights": weights}
-    with long_run.running(model, estimator, inputs, settings) as log:
+    with long_run.running(model, estimator, inputs, settings, may_keep=keeps) as log:
         if corpus is not None:
             X, Y = reading.texts(data, corpus, labels, label_names, required=True)
             held = _validation(validation, reading, label_names)
@@ -242,6 +241,13 @@ def train(
             fitted.save(model, weights=weights, **stored)
         log.record(**found)
     _report(found, "points" if corpus is None else "texts", as_json=as_json)
+
+
+def _check_model(model: str, inputs: dict[str, Any], *, as_json: bool) -> None:
+    """Refuse a model file that cannot be written, or that is one of the inputs."""
+    check_stdout(model, as_json=as_json)
+    check_model_path(model)
+    check_targets({"MODEL": model}, inputs)
 
 
 def _whole_preset(
