@@ -577,7 +577,7 @@ class TreeUnits(Units):
         self, data: TreeData, outline: Mapping[int, LabelTreeArrays], pieces: Sequence[Piece]
     ) -> None:
         """Find the negatives of leaves, before these, and the rows of subtrees if X is in files."""
-        known, wave = self._parts(outline, pieces), int(len(pieces) > 0)
+        known, wave, folder = self._parts(outline, pieces), int(len(pieces) > 0), scratch()
         for number, tree in outline.items():
             if len(tree.begin) == 1:  # the root is a leaf
                 continue
@@ -590,9 +590,8 @@ class TreeUnits(Units):
                         lambda arrays: (arrays["begin"], arrays["points"]),
                     ),
                 )
-            if keeps():
-                negatives = self._negatives.get(number)
-                found = Subtrees(scratch(), data, tree, negatives)
+            if folder is not None and keeps():
+                found = Subtrees(folder, data, tree, self._negatives.get(number))
                 self._subtrees[2 * number + wave] = found
 
     def _reached(
