@@ -74,13 +74,15 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(before)
 
 
-def resident_bytes() -> int:
-    """Return the memory of this process, mapped files included; 0 where the system hides it."""
+def resident_bytes() -> tuple[int, int]:
+    """Return the memory of this process with mapped files, and without; 0 if it is hidden."""
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        found = Path("/proc/self/statm").read_text(encoding="ascii").split()
     except OSError:
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+        return 0, 0
+    pages, of_files = int(found[1]), int(found[2])
+    size = os.sysconf("SC_PAGE_SIZE")
+    return pages * size, (pages - of_files) * size
 
 
 @contextmanager

@@ -54,12 +54,13 @@ class Scratch:
 
     - ``folder``: is made if it does not exist; its files must not be changed by others.
     - ``identity``: what the training depends on; files of another one are removed.
-    - ``memory`` (optional): pages of the files are given back when the process has more bytes.
+    - ``memory`` (optional): pages of the files are given back when the process has more bytes. If
+      it has more that is in no file, the next block is refused with MemoryError.
     """
 
     def __init__(self, folder: Path, identity: dict[str, Any], memory: int | None = None) -> None:
         self.folder = folder
-        self._memory = memory
+        self._memory, self._largest = memory, 0
         self._maps: list[weakref.ref[mmap.mmap]] = []
         self._ended = threading.Event()
         self._identity = json.dumps(identity, sort_keys=True)
@@ -102,7 +103,9 @@ class Scratch:
 
     def _watch(self, most: int) -> None:
         while not self._ended.wait(_WATCH_SECONDS):
-            if resident_bytes() < _FULL * most:
+            resident, own = resident_bytes()
+            self._largest = max(self._largest, own)
+            if resident < _FULL * most:
                 continue
             for one in list(self._maps):
                 if (found := one()) is not None:
@@ -127,6 +130,7 @@ class Scratch:
     def grow(self, name: str, blocks: Callable[[Arrays], Iterable[Arrays]]) -> Arrays:
         """Return arrays that are made in blocks; ``blocks`` takes those that are there already."""
         self._uses[name] += 1
+        self._check_memory()
         stem = f"{name} {self._uses[name]}".replace(" ", "-")
         record = self.folder / f"{stem}.record"
         known: dict[str, Any] = {"done": False, "arrays": {}}
@@ -154,6 +158,13 @@ class Scratch:
             finally:
                 self.busy = False
         return self._mapped(stem, known["arrays"])
+
+    def _check_memory(self) -> None:
+        if self._memory is not None and self._largest > self._memory:
+            raise MemoryError(
+                f"{self._memory >> 20:,} MB are too little: {self._largest >> 20:,} MB were needed "
+                "that no file can hold; with more --memory this training continues"
+            )
 
     def _open(self, stem: str, key: str, known: list[Any]) -> BinaryIO:
         """Open a file for what follows its valid part."""

@@ -4,6 +4,8 @@ import gzip
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +84,62 @@ def test_large_corpora_are_kept_without_being_asked(monkeypatch):
     assert said == ["many texts: kept in b.model.scratch until the end (--memory)"]
     assert Path("b.model").read_bytes() == Path("a.model").read_bytes()
     assert not Path("b.model.scratch").exists()
+
+
+def test_memory_that_cannot_be_kept_is_refused_and_more_of_it_continues(folder, monkeypatch):
+    run_well("train", "docs.jsonl", "a.model")
+    with monkeypatch.context() as patch:
+        patch.setattr(_scratch, "resident_bytes", lambda: (1 << 31, 1 << 31))
+        expected = "1,024 MB are too little: 2,048 MB were needed that no file can hold; with more"
+        result = run("train", "docs.jsonl", "b.model", *MEMORY)
+        assert result.exit_code == 1
+        assert expected in result.stderr
+    assert (folder / "b.model.scratch").exists()
+    run_well("train", "docs.jsonl", "b.model", "--memory", "3G")
+    assert (folder / "b.model").read_bytes() == (folder / "a.model").read_bytes()
+
+
+LIMIT = 340 << 20
+WORDS = [f"{'bcdfghjklm'[i % 10]}{'aeiou'[i % 5]}{i:x}" for i in range(40_000)]
+
+
+@pytest.fixture
+def memory_group():
+    """Make a group of processes that may have LIMIT bytes, files that they use included."""
+    top = Path("/sys/fs/cgroup/memory")
+    name, limit = "memory.limit_in_bytes", top / "memory.limit_in_bytes"
+    group = top / f"defrag-{os.getpid()}"
+    if not limit.exists() or not os.access(top, os.W_OK):
+        pytest.skip("no group of processes can be made here (cgroup v1 and root)")
+    group.mkdir()
+    (group / name).write_text(str(LIMIT))
+    yield group
+    group.rmdir()
+
+
+@pytest.mark.slow
+def test_bound_is_kept_in_a_group_where_a_training_in_memory_dies(tmp_path, memory_group):
+    draw = np.random.default_rng(0)
+    with (tmp_path / "docs.jsonl").open("w") as file:
+        for n in range(200_000):
+            own = (n % 3000 * 7 + draw.integers(12, size=6)) % len(WORDS)
+            others = (len(WORDS) * draw.random(14) ** 3).astype(int)
+            text = " ".join(WORDS[i] for i in (*own, *others))
+            file.write(json.dumps({"text": text, "labels": [f"l{n % 3000}"]}) + "\n")
+
+    def train_in(group, model, *flags):
+        def join():
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+
+        command = [sys.executable, "-m", "defrag", "train", "docs.jsonl", model, "--answers",
+                   "none", "--n-jobs", "1", *flags]  # fmt: skip
+        enter = None if group is None else join
+        return subprocess.run(command, cwd=tmp_path, preexec_fn=enter, check=False).returncode
+
+    assert train_in(None, "a.model") == 0
+    assert train_in(memory_group, "b.model") == -signal.SIGKILL
+    assert train_in(memory_group, "b.model", "--memory", f"{LIMIT >> 20}M") == 0
+    assert (tmp_path / "b.model").read_bytes() == (tmp_path / "a.model").read_bytes()
 
 
 @pytest.mark.usefixtures("folder")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import shutil
@@ -30,7 +31,7 @@ _LEAST_MEMORY = 64_000_000
 # Larger corpora are kept in a scratch folder without being asked: in memory, a training takes ten
 # times the size of its texts. Compressed files have several times as many bytes of text.
 _LARGE_CORPUS, _COMPRESSED = 1 << 28, 5
-_MEMORY_OF_LARGE = "4G"
+_LEAST_OF_LARGE = 4 << 30
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -157,7 +158,7 @@ class RunLog:
         line = {"event": event, "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "seconds": round(time.monotonic() - self._begin, 3),
                 "cpu_seconds": round(time.process_time(), 3),
-                "memory": resident_bytes(), **more}  # fmt: skip
+                "memory": resident_bytes()[0], **more}  # fmt: skip
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
 
@@ -197,11 +198,11 @@ class LongRun:
         - ``inputs``: files by flag.
         - ``may_keep``: whether the training can use such a folder.
         """
-        size = self.memory
-        if size is None and self.scratch is None and may_keep and _is_large(inputs["DATA"]):
-            size = _MEMORY_OF_LARGE
+        memory = None if self.memory is None else bytes_of(self.memory)
+        if memory is None and self.scratch is None and may_keep and _is_large(inputs["DATA"]):
+            installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+            memory = max(_LEAST_OF_LARGE, installed // 2)
             print_message(f"many texts: kept in {escaped(model)}.scratch until the end (--memory)")
-        memory = None if size is None else bytes_of(size)
         with ExitStack() as stack:
             file = None if self.log_json is None else sys.stderr
             if self.log_json not in {None, "-"}:
