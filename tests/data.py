@@ -42,14 +42,20 @@ def make_data(n=240, d=90, n_labels=40, seed=0):
     return sparse.csr_array(X), sparse.csr_array(Y)
 
 
+def random_csr(n_rows, n_cols, *, density, seed=0):
+    """Return a canonical matrix of random entries in (0, 1)."""
+    draw = np.random.default_rng(seed)
+    rows = sparse.random_array((n_rows, n_cols), density=density, rng=draw, format="csr")
+    return canonical_csr(rows, name="X")
+
+
 def random_problem(seed, *, n_rows=80, n_features=30, n_labels=12, per_row=2):
     draw = np.random.default_rng(seed)
     X = draw.random((n_rows, n_features)) * (draw.random((n_rows, n_features)) < 0.3)
     Y = np.zeros((n_rows, n_labels), dtype=np.float32)
     for row in range(n_rows):
-        Y[
-            row, draw.choice(n_labels, draw.integers(0, min(per_row, n_labels) + 1), replace=False)
-        ] = 1.0
+        n_own = draw.integers(0, min(per_row, n_labels) + 1)
+        Y[row, draw.choice(n_labels, n_own, replace=False)] = 1.0
     return canonical_csr(X.astype(np.float32), name="X"), canonical_csr(Y, name="Y")
 
 

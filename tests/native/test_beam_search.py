@@ -9,9 +9,25 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._native import Loss, SolverOptions
-from defrag._validation import canonical_csr
-from tests.data import random_problem, trained_tree, zero_weights
+from tests.data import random_csr, random_problem, trained_tree, zero_weights
+from tests.helpers.bits import bits
 from tests.oracles.label_trees import flat_tree, last_beam, search, search_trees
+
+
+def trained_on_parts(X, Y, n_parts, threshold=0.05):
+    """Train a tree whose root has some children, each with an equal part of the labels."""
+    labels = np.arange(Y.shape[1])
+    tree = flat_tree([part.tolist() for part in np.array_split(labels, n_parts)])
+    options, positives = SolverOptions(threshold=threshold), sparse.csr_array(Y.T)
+    return tree, _native.train_label_tree(X, positives, tree, options, n_threads=1)
+
+
+def check_single_rows(tree, weights, X, found, *, step, **options):
+    """Check that some rows have the same bits when they are searched one by one."""
+    labels, scores = found
+    for row in range(0, X.shape[0], step):
+        alone = _native.beam_search(tree, weights, X[[row]], **options)
+        assert bits(alone) == bits((labels[[row]], scores[[row]]))
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
@@ -27,14 +43,12 @@ from tests.oracles.label_trees import flat_tree, last_beam, search, search_trees
 def test_search_equals_the_oracle(*, seed, n_labels, beam_size, k, loss, discounts, power):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
     names = "discount", "leaf_discount"
-    sizes = {"beam_size": beam_size, "k": k, "power": power}
-    labels, scores = _native.beam_search(
-        tree, weights, X, loss=Loss[loss], **dict(zip(names, discounts, strict=True)), **sizes
-    )
-    factors = dict(zip(names, map(np.float32, discounts), strict=True))
+    options = {"beam_size": beam_size, "k": k, "power": power}
+    options |= dict(zip(names, map(np.float32, discounts), strict=True))
+    labels, scores = _native.beam_search(tree, weights, X, loss=Loss[loss], **options)
     for row in range(0, X.shape[0], 4):
         x = X[[row]].toarray()[0]
-        expected = search(tree, weights, x, loss=loss, **factors, **sizes)
+        expected = search(tree, weights, x, loss=loss, **options)
         found = labels[row][labels[row] >= 0]
         assert len(found) == len(expected)
         logs = [score for score, _ in expected]
@@ -45,26 +59,21 @@ def test_search_equals_the_oracle(*, seed, n_labels, beam_size, k, loss, discoun
 
 def test_discounted_label_may_score_above_its_leaf():
     tree, weights, X = trained_tree(3, n_labels=60, n_rows=60)
-    options = {"beam_size": 12, "k": 1, "power": 2}
-    labels, _ = _native.beam_search(
-        tree, weights, X, loss=Loss.squared_hinge, discount=0.3, **options
-    )
+    options = {"beam_size": 12, "k": 1, "power": 2, "discount": np.float32(0.3)}
+    labels, _ = _native.beam_search(tree, weights, X, loss=Loss.squared_hinge, **options)
     for row, (label,) in enumerate(labels.tolist()):
         x = X[[row]].toarray()[0]
-        expected = search(
-            tree, weights, x, loss="squared_hinge", discount=np.float32(0.3), **options
-        )
+        expected = search(tree, weights, x, loss="squared_hinge", **options)
         assert [label] == [one for _, one in expected]
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_reached_leaves_are_those_of_the_last_beam(n_threads):
     tree, weights, X = trained_tree(5, n_labels=60, n_rows=300)
-    options = {"beam_size": 4, "discount": 0.9, "power": 3}
+    options = {"beam_size": 4, "discount": np.float32(0.9), "power": 3}
     begin, rows = _native.reached_leaves(
         tree, weights, X, loss=Loss.squared_hinge, n_threads=n_threads, **options
     )
-    options["discount"] = np.float32(0.9)
     reached = [[] for _ in tree.begin]
     for row in range(X.shape[0]):
         x = X[[row]].toarray()[0]
@@ -77,16 +86,13 @@ def test_reached_leaves_are_those_of_the_last_beam(n_threads):
 @pytest.mark.parametrize("n_rows", [1, 700])
 def test_smaller_k_gives_the_first_labels(n_rows):
     X, Y = random_problem(7, n_labels=400, per_row=3, n_rows=n_rows)
-    tree = flat_tree([part.tolist() for part in np.array_split(np.arange(400), 8)])
-    options = SolverOptions(threshold=0.05)
-    weights = _native.train_label_tree(X, sparse.csr_array(Y.T), tree, options, n_threads=1)
+    tree, weights = trained_on_parts(X, Y, 8)
     labels, scores = _native.beam_search(tree, weights, X, beam_size=8, k=400)
     assert np.all(np.sort(labels, axis=1) == np.arange(400))
     for k in (1, 5, 16, 17, 50, 100, 127, 128, 150, 300):
         for n_threads in (1, 3):
             found = _native.beam_search(tree, weights, X, beam_size=8, k=k, n_threads=n_threads)
-            np.testing.assert_array_equal(found[0], labels[:, :k])
-            assert found[1].tobytes() == scores[:, :k].tobytes()
+            assert bits(found) == bits((labels[:, :k], scores[:, :k]))
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -94,15 +100,9 @@ def test_smaller_k_gives_the_first_labels(n_rows):
 def test_division_of_wide_nodes_and_rows_gives_the_same_bits(n_threads, wide_leaves):
     # 90 outputs are more than four panels, of which the last is not full.
     X, Y = random_problem(6, n_labels=180, per_row=3, n_rows=700)
-    n_children = 2 if wide_leaves else 90
-    tree = flat_tree([part.tolist() for part in np.array_split(np.arange(180), n_children)])
-    options = SolverOptions(threshold=0.05)
-    weights = _native.train_label_tree(X, sparse.csr_array(Y.T), tree, options, n_threads=1)
+    tree, weights = trained_on_parts(X, Y, 2 if wide_leaves else 90)
     labels, scores = _native.beam_search(tree, weights, X, power=3, n_threads=n_threads)
-    for row in range(0, X.shape[0], 50):
-        alone = _native.beam_search(tree, weights, X[[row]], power=3)
-        assert alone[0].tobytes() == labels[row].tobytes()
-        assert alone[1].tobytes() == scores[row].tobytes()
+    check_single_rows(tree, weights, X, (labels, scores), step=50, power=3)
     x = X[[1]].toarray()[0]
     expected = search(
         tree, weights, x, loss="squared_hinge", beam_size=10, k=5, discount=1.0, power=3
@@ -115,18 +115,10 @@ def test_division_of_wide_nodes_and_rows_gives_the_same_bits(n_threads, wide_lea
 def test_panels_are_empty_for_the_next_node(n_features, n_threads):
     # Few features are all unpacked; of many, those of the rows, which are few at small nodes.
     _, Y = random_problem(8, n_labels=180, n_rows=600)
-    shape = (600, n_features)
-    X = canonical_csr(
-        sparse.random(*shape, 15 / n_features, "csr", dtype=np.float32, random_state=0), name="X"
-    )
-    tree = flat_tree([part.tolist() for part in np.array_split(np.arange(180), 30)])
-    options = SolverOptions(threshold=0.01)
-    weights = _native.train_label_tree(X, sparse.csr_array(Y.T), tree, options, n_threads=1)
-    labels, scores = _native.beam_search(tree, weights, X, n_threads=n_threads)
-    for row in range(0, X.shape[0], 20):
-        alone = _native.beam_search(tree, weights, X[[row]])  # searched, not unpacked
-        assert alone[0].tobytes() == labels[row].tobytes()
-        assert alone[1].tobytes() == scores[row].tobytes()
+    X = random_csr(600, n_features, density=15 / n_features)
+    tree, weights = trained_on_parts(X, Y, 30, threshold=0.01)
+    found = _native.beam_search(tree, weights, X, n_threads=n_threads)
+    check_single_rows(tree, weights, X, found, step=20)  # these are searched, not unpacked
 
 
 def test_beam_as_wide_as_the_tree_is_exact():
@@ -146,14 +138,6 @@ def test_wider_beam_never_lowers_the_best_score():
         assert np.all(wide >= narrow)
 
 
-def test_equal_scores_are_ordered_by_label():
-    tree = flat_tree([[5, 3], [4, 0], [1, 2]])
-    rows = sparse.csr_array((2, 7), dtype=np.float32)
-    labels, scores = _native.beam_search(tree, zero_weights(tree, 1.0), rows, k=6)
-    assert labels.tolist() == [[0, 1, 2, 3, 4, 5]] * 2
-    assert scores.tolist() == [[1.0] * 6] * 2
-
-
 def test_hand_computed_scores_and_missing_labels():
     # Two levels with margin 0: log score -1 - 1.
     tree = flat_tree([[0], [1]])
@@ -161,12 +145,6 @@ def test_hand_computed_scores_and_missing_labels():
     labels, scores = _native.beam_search(tree, zero_weights(tree, 0.0), row, k=4)
     assert labels.tolist() == [[0, 1, -1, -1]]
     np.testing.assert_allclose(scores[0], [np.exp(-2), np.exp(-2), 0, 0], rtol=1e-6)
-
-
-def test_empty_matrix_gives_empty_result():
-    tree, weights, X = trained_tree(5)
-    labels, scores = _native.beam_search(tree, weights, X[:0])
-    assert labels.shape == scores.shape == (0, 5)
 
 
 def test_average_counts_absent_labels_as_zero():
@@ -180,21 +158,20 @@ def test_average_counts_absent_labels_as_zero():
 def test_average_of_a_tree_with_itself_is_the_tree():
     tree, weights, X = trained_tree(6)
     answer = _native.beam_search(tree, weights, X, k=5)
-    labels, scores = _native.average_trees([answer, answer], k=5, n_threads=2)
-    np.testing.assert_array_equal(labels, answer[0])
-    np.testing.assert_array_equal(scores, answer[1])
+    assert bits(_native.average_trees([answer, answer], k=5, n_threads=2)) == bits(answer)
 
 
 def members_of(seed, n_trees, **shape):
     """Make trees over the same labels, in the form of the kernel."""
-    X = trained_tree(seed, **shape)[2]
-    members = []
-    for number in range(n_trees):
-        tree, weights, _ = trained_tree(seed + number, **shape)
-        places = np.full(tree.order.max() + 1, -1, dtype=np.int32)
-        places[tree.order] = np.arange(len(tree.order))
-        members.append((tree, weights, places))
-    return members, X
+    trees = [trained_tree(seed + number, **shape) for number in range(n_trees)]
+    return [member_of(tree, weights) for tree, weights, _ in trees], trees[0][2]
+
+
+def member_of(tree, weights, n_labels=None):
+    """Return a tree, its weights and the place of each label in it."""
+    places = np.full(n_labels or tree.order.max() + 1, -1, dtype=np.int32)
+    places[tree.order] = np.arange(len(tree.order))
+    return tree, weights, places
 
 
 def search_all(members, X, *, k, beam_size=3, leaf_discount=0.4, n_threads=1, index=False):
@@ -245,10 +222,8 @@ def test_best_label_may_be_one_that_a_tree_does_not_list(first, labels, second, 
     """The second tree lists six labels: 7, and of those that are equally good, 0 to 4; not 6."""
     members = []
     for tree, bias in ((flat_tree([6, 7]), first), (flat_tree(labels), second)):
-        places = np.full(9, -1, dtype=np.int32)
-        places[tree.order] = np.arange(len(tree.order))
         weights = replace(zero_weights(tree, 0.0), bias=np.array(bias, dtype=np.float32))
-        members.append((tree, weights, places))
+        members.append(member_of(tree, weights, n_labels=9))
     found, scores = search_all(members, sparse.csr_array((1, 3), dtype=np.float32), k=1)
     assert found.tolist() == [[6]]
     np.testing.assert_allclose(scores, score, rtol=1e-6)
@@ -261,8 +236,7 @@ def test_several_trees_give_the_same_bits_to_single_rows_and_threads(n_threads):
     for row in range(0, 700, 50):
         for index in (False, True):
             alone = search_all(members, X[[row]], k=4, index=index)
-            assert alone[0].tobytes() == labels[row].tobytes()
-            assert alone[1].tobytes() == scores[row].tobytes()
+            assert bits(alone) == bits((labels[[row]], scores[[row]]))
 
 
 def test_index_finds_features_that_lie_close_together():
@@ -277,7 +251,7 @@ def test_index_finds_features_that_lie_close_together():
     known = dict(zip(features.tolist(), weights.weights.tolist(), strict=True))
     for feature in (*range(0, 100, 9), 100, 5000, 10**6, 10**6 + 1, 64 * 10**6):  # or of no node
         row = sparse.csr_array(([1.0], ([0], [feature])), (1, 10**8), dtype=np.float32)
-        found = search_all([(tree, weights, np.int32([0, 1]))], row, k=1, index=True)
+        found = search_all([member_of(tree, weights)], row, k=1, index=True)
         slack = 1.0 - known.get(feature, 0.0)
         np.testing.assert_allclose(found[1], np.exp(-(slack**3)), rtol=1e-5)
 
@@ -290,7 +264,4 @@ def test_labels_that_all_trees_list_have_their_average():
         )
         for member in members
     ]
-    expected = _native.average_trees(found, k=60)
-    labels, scores = search_all(members, X, k=60)
-    assert labels.tobytes() == expected[0].tobytes()
-    assert scores.tobytes() == expected[1].tobytes()
+    assert bits(search_all(members, X, k=60)) == bits(_native.average_trees(found, k=60))

@@ -8,12 +8,14 @@ from scipy import sparse
 
 from defrag import LabelTree, _core, _native
 from defrag._native import SolverOptions
+from tests.data import random_csr
+from tests.helpers.bits import bits
 from tests.helpers.processes import run_in_child
+from tests.oracles.label_trees import flat_tree
 
 
 def matrix(n_rows=6, n_cols=5):
-    return sparse.csr_array(sparse.random_array((n_rows, n_cols), density=0.5, format="csr",
-                                                dtype=np.float32, rng=0))  # fmt: skip
+    return random_csr(n_rows, n_cols, density=0.5)
 
 
 def fitted():
@@ -62,10 +64,11 @@ def test_matrix_with_fewer_values_is_refused():
 
 
 def test_groups_out_of_range_are_refused():
-    groups = np.array([0, 1, 2, 7, -1], dtype=np.int32)
     full = sparse.csr_array(np.ones((2, 5), dtype=np.float32))
-    with pytest.raises(ValueError, match="feature 3 is in group 7, but there are 3"):
-        _native.agglomerate(full, groups, n_groups=3, n_threads=2)
+    for group in (3, 7):
+        groups = np.array([0, 1, 2, group, -1], dtype=np.int32)
+        with pytest.raises(ValueError, match=f"feature 3 is in group {group}, but there are 3"):
+            _native.agglomerate(full, groups, n_groups=3, n_threads=2)
     pooled = _native.agglomerate(full, groups, n_groups=2**31 - 1, n_threads=2)
     assert pooled.nnz == 8
 
@@ -92,8 +95,7 @@ def test_rows_narrower_than_the_model_are_searched():
     wide = sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), shape=X.shape)
     found = _native.beam_search(member.tree, member.weights, narrow)
     expected = _native.beam_search(member.tree, member.weights, wide)
-    assert found[0].tolist() == expected[0].tolist()
-    assert found[1].tobytes() == expected[1].tobytes()
+    assert bits(found) == bits(expected)
 
 
 def search_wide_rows(_step):
@@ -103,8 +105,7 @@ def search_wide_rows(_step):
     declared = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], 2**31 - 1))
     expected = _native.beam_search(member.tree, member.weights, X)
     found = _native.beam_search(member.tree, member.weights, declared)  # 8.6 GB, were it dense
-    assert found[0].tolist() == expected[0].tolist()
-    assert found[1].tobytes() == expected[1].tobytes()
+    assert bits(found) == bits(expected)
     with pytest.raises(ValueError, match=r"fewer than 2\^26 features, got 2147483647"):
         _native.solve_blocks(declared, sparse.csr_array(X.T), SolverOptions(), n_threads=1)
 
@@ -113,13 +114,12 @@ def test_memory_is_proportional_to_entries():
     run_in_child(search_wide_rows)
 
 
-def test_tree_of_other_labels_is_refused():
-    model, X = fitted()
-    few = sparse.csr_array((X.shape[0], 3), dtype=np.float32)
-    with pytest.raises(ValueError, match="a label tree holds label"):
-        _native.train_label_tree(
-            X, sparse.csr_array(few.T), model.trees_[0].tree, SolverOptions(), n_threads=1
-        )
+@pytest.mark.parametrize("label", [3, 9])
+def test_tree_of_other_labels_is_refused(label):
+    X, positives = matrix(2, 3), sparse.csr_array((3, 2), dtype=np.float32)
+    tree = flat_tree([[0, 1], [2, label]])
+    with pytest.raises(ValueError, match=f"a label tree holds label {label}, but there are 3"):
+        _native.train_label_tree(X, positives, tree, SolverOptions(), n_threads=1)
 
 
 def test_candidates_without_prototype_are_refused():

@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _core, _native
-from defrag._native import FastxmlOptions
+from defrag._native import FULL_HASH, CraftmlOptions, FastxmlOptions
 from tests.data import make_data, random_problem, unit_items
+from tests.helpers.bits import bits
 from tests.oracles.forests import (
+    clusters_of_points,
     forest_scores,
+    hash_item,
+    hashed_vector,
     logistic_minimum,
     logistic_objective,
     mean_gain,
@@ -93,15 +97,32 @@ def grown(seed=0, *, n_threads=1, keys=KEYS, cost=3.0, **options):
     return X, Y, _native.train_fastxml(X, Y, weights, keys, chosen, n_threads=n_threads)
 
 
-def slots_of(forest, X):
-    return X.toarray()[:, forest.features]
+def grown_craftml(seed=0, **options):
+    X, Y = make_data(seed=seed)
+    kept = np.diff(Y.indptr) > 0
+    X, Y = _native.scale_rows(X[kept], n_threads=1), Y[kept]
+    weights = np.ones(Y.shape[1], dtype=np.float32)
+    chosen = CraftmlOptions(**{"n_clusters": 4, "n_buckets": 50, "kept_share": 0.5, **options})
+    return X, Y, _native.train_craftml(X, Y, weights, KEYS, chosen, n_threads=1)
 
 
-def test_leaf_is_the_mean_of_its_points():
-    X, Y, forest = grown()
-    wrong, right = wrong_leaves(forest, slots_of(forest, X), Y.toarray())
+BOTH = pytest.mark.parametrize("grow", [grown, grown_craftml], ids=["FastXML", "CRAFTML"])
+
+
+@pytest.mark.parametrize(
+    ("made", "n_mixed"),
+    [
+        (grown, 12),
+        (lambda: grown_craftml(seed=1, n_kept=FULL_HASH), 24),
+        (lambda: grown_craftml(seed=1, n_kept=FULL_HASH // 2), 24),
+    ],
+    ids=["FastXML", "CRAFTML", "CRAFTML on half of the features"],
+)
+def test_leaf_is_the_mean_of_its_points(made, n_mixed):
+    X, Y, forest = made()
+    wrong, right = wrong_leaves(forest, X.toarray(), Y.toarray())
     assert not wrong
-    assert len(right) > 12
+    assert len(right) > n_mixed
 
 
 def test_nodes_are_breadth_first_with_increasing_slots():
@@ -146,13 +167,14 @@ def test_tree_depends_only_on_its_key():
     assert three.bias[begin:].tobytes() == last.bias.tobytes()
 
 
+@BOTH
 @settings(max_examples=30, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 50), n_rows=st.sampled_from([1, 9, 70]), k=st.integers(1, 12))
-def test_search_equals_the_oracle(seed, n_rows, k):
-    _, Y, forest = grown(seed=seed % 5)
+@given(seed=st.integers(0, 50), n_rows=st.sampled_from([1, 9, 70, 150]), k=st.integers(1, 12))
+def test_search_equals_the_oracle(grow, seed, n_rows, k):
+    _, Y, forest = grow(seed=seed % 5)
     rows = unit_items(seed, n=n_rows, n_coords=90)
-    labels, found = _native.forest_search(forest, rows, k=k)
-    scores = forest_scores(forest, slots_of(forest, rows), Y.shape[1])
+    labels, found = _native.forest_search(forest, rows, k=k, n_threads=1 + seed % 2)
+    scores = forest_scores(forest, rows.toarray(), Y.shape[1])
     for i in range(n_rows):
         order = np.lexsort((np.arange(Y.shape[1]), -scores[i]))
         order = order[scores[i, order] > 0][:k]
@@ -190,7 +212,7 @@ def test_reranking_equals_the_oracle(alpha, gamma, k):
     labels, found = _native.forest_search(
         forest, sparse.csr_array(whole), k=k, prototypes=prototypes, alpha=alpha, gamma=gamma
     )
-    means = forest_scores(forest, kept, Y.shape[1])[:, forest.labels]
+    means = forest_scores(forest, whole, Y.shape[1])[:, forest.labels]
     wanted = reranked_scores(means, np.float64(kept), dense, alpha=alpha, gamma=gamma)
     order_changes = 0
     for i in range(60):
@@ -239,20 +261,24 @@ def test_prototypes_of_the_wrong_size_are_refused():
             _native.forest_search(forest, X, k=1, prototypes=short)
 
 
-def test_wide_slots_and_outputs_give_the_same_result():
-    X, _, forest = grown()
+@BOTH
+def test_wide_slots_and_outputs_give_the_same_result(grow):
+    X, _, forest = grow()
     slots, outputs = forest.slots.astype(np.int32), forest.outputs.astype(np.int32)
-    wanted = _native.forest_search(forest, X, k=4)
+    wanted = bits(_native.forest_search(forest, X, k=4))
     for wide in ({"slots": slots}, {"outputs": outputs}, {"slots": slots, "outputs": outputs}):
-        labels, scores = _native.forest_search(replace(forest, **wide), X, k=4, n_threads=2)
-        assert labels.tobytes() == wanted[0].tobytes()
-        assert scores.tobytes() == wanted[1].tobytes()
+        found = _native.forest_search(replace(forest, **wide), X, k=4, n_threads=2)
+        assert bits(found) == wanted
 
 
-def test_arrays_of_the_wrong_size_are_refused():
-    X, _, forest = grown()
-    with pytest.raises(ValueError, match="bias of a forest must have"):
-        _native.forest_search(replace(forest, bias=forest.bias[:-1]), X, k=1)
+@BOTH
+@pytest.mark.parametrize("name", ["entry_ptr", "children", "weights", "bias"])
+def test_arrays_of_the_wrong_size_are_refused(grow, name):
+    X, _, forest = grow()
+    array = getattr(forest, name)
+    wrong = np.append(array, array[:1] if len(array) else [0]).astype(array.dtype)
+    with pytest.raises(ValueError, match=f"{name} of a forest must have"):
+        _native.forest_search(replace(forest, **{name: wrong}), X, k=1)
 
 
 def test_points_with_equal_labels_are_one_leaf():
@@ -261,3 +287,90 @@ def test_points_with_equal_labels_are_one_leaf():
     forest = _native.train_fastxml(X, Y, np.ones(1, dtype=np.float32), KEYS, FastxmlOptions())
     assert forest.tree_ptr.tolist() == [0, 1, 2, 3]
     assert forest.values.tolist() == [1.0] * 3
+
+
+# --- CRAFTML: hashed features, clusters of labels.
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("n_buckets", [7, 1000])
+def test_label_clusters_equal_the_oracle(seed, n_buckets):
+    _, Y = random_problem(seed, n_rows=60, n_labels=12, per_row=3)
+    Y = Y[np.diff(Y.indptr) > 0]
+    options = {"n_clusters": 5, "n_buckets": n_buckets, "max_rounds": 3}
+    found, cluster = _core.label_clusters(Y, key=seed, **options)
+    starts, wanted, _ = clusters_of_points(label_lists(Y), seed, **options)
+    assert found == len(starts)
+    # Similarities that are equal but for their rounding may fall either way.
+    assert np.mean(cluster == wanted) > 0.9
+
+
+def test_points_with_equal_labels_are_not_split():
+    Y = sparse.csr_array(np.ones((9, 2), dtype=np.float32))
+    found, _ = _core.label_clusters(Y, key=1, n_clusters=3, n_buckets=100, max_rounds=3)
+    assert found == 0
+    forest = _native.train_craftml(
+        unit_items(1, n=9, n_coords=8), Y, np.ones(2, dtype=np.float32), KEYS,
+        CraftmlOptions(max_leaf_size=2),
+    )  # fmt: skip
+    assert forest.tree_ptr.tolist() == [0, 1, 2, 3]
+
+
+def test_hash_keeps_its_share_in_all_buckets():
+    found = [hash_item(11, item, 64, FULL_HASH // 4) for item in range(4000)]
+    kept = [one for one in found if one is not None]
+    assert 800 < len(kept) < 1200
+    buckets = np.bincount([bucket for bucket, _ in kept], minlength=64)
+    assert len(buckets) == 64
+    assert buckets.max() < 40
+    assert 0.4 < np.mean([sign > 0 for _, sign in kept]) < 0.6
+
+
+def test_centroid_is_the_cut_and_scaled_mean():
+    X, Y, forest = grown_craftml(seed=2, max_leaf_size=5)
+    hashed = forest.hash
+    for tree, key in enumerate(KEYS):
+        options = {"n_clusters": 4, "n_buckets": 10_000, "max_rounds": 3}
+        n_clusters, cluster = _core.label_clusters(Y, key=int(key), **options)
+        root = int(forest.tree_ptr[tree])
+        # Clusters that no point goes to are no children, which these data have none of.
+        assert forest.n_children[root] == n_clusters
+        rows = np.array([hashed_vector(row, key, 50, hashed.n_kept) for row in X.toarray()])
+        found = np.zeros((n_clusters, 50))
+        for e in range(forest.entry_ptr[root], forest.entry_ptr[root + 1]):
+            found[forest.children[e], forest.slots[e]] = forest.weights[e]
+        for child in range(n_clusters):
+            total = rows[cluster == child].sum(axis=0)
+            n_kept = max(10, int(np.ceil(0.5 * np.count_nonzero(total))))
+            least = np.sort(np.abs(total))[-n_kept]
+            total[np.abs(total) < least] = 0.0
+            np.testing.assert_allclose(found[child], total / np.linalg.norm(total), atol=1e-5)
+
+
+def test_slots_and_children_increase():
+    _, _, forest = grown_craftml(seed=3)
+    assert len(forest.bias) == len(forest.features) == 0
+    key = forest.slots.astype(int) * 256 + forest.children
+    for node, (begin, end) in enumerate(pairwise(forest.entry_ptr)):
+        assert (np.diff(key[begin:end]) > 0).all()
+        assert (forest.children[begin:end] < max(1, forest.n_children[node])).all()
+
+
+def test_only_a_sample_of_a_node_is_clustered():
+    _, _, whole = grown_craftml(seed=2)
+    _, _, part = grown_craftml(seed=2, sample=40)
+    assert bits(whole) != bits(part)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_clusters": 257}, r"n_clusters must be in \[1, 256\], got 257"),
+        ({"n_clusters": 0}, r"n_clusters must be in \[1, 256\], got 0"),
+        ({"n_buckets": 0}, "at least one bucket"),
+        ({"label_buckets": 0}, "at least one bucket"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        grown_craftml(**options)

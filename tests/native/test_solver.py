@@ -27,15 +27,22 @@ def random_problem(seed, *, n_rows=60, n_features=25, n_labels=21, density=0.3):
     return canonical_csr(dense, name="X"), canonical_csr(labels.astype(np.float32), name="Y")
 
 
-def solve(X, Y, options=TIGHT, n_threads=1, weights=None):
-    X = canonical_csr(np.asarray(X), name="X") if not sparse.issparse(X) else X
-    Y = canonical_csr(np.asarray(Y), name="Y") if not sparse.issparse(Y) else Y
-    more = {"weights": weights, "n_threads": n_threads}
-    return _native.solve_blocks(X, sparse.csr_array(Y.T), options, **more)
+def rare_problem(share):
+    """Return many sparse points, of which a small share has each label."""
+    draw = np.random.default_rng(0)
+    X = canonical_csr((draw.random((600, 200)) < 0.04) / np.sqrt(8), name="X")
+    return X, canonical_csr((draw.random((600, 32)) < share).astype(np.float32), name="Y")
+
+
+def solve(X, Y, options=TIGHT, **more):
+    X, Y = (
+        one if sparse.issparse(one) else canonical_csr(np.asarray(one), name="matrix")
+        for one in (X, Y)
+    )
+    return _native.solve_blocks(X, sparse.csr_array(Y.T), options, **{"n_threads": 1, **more})
 
 
 WEIGHTS = [None, np.random.default_rng(9).uniform(0.1, 5.0, 60).astype(np.float32)]
-EVERY_WEIGHT = pytest.mark.parametrize("weights", WEIGHTS, ids=["no weights", "weights"])
 
 
 @pytest.mark.slow
@@ -44,16 +51,9 @@ EVERY_WEIGHT = pytest.mark.parametrize("weights", WEIGHTS, ids=["no weights", "w
 def test_solver_reaches_the_optimum_of_every_label(loss, bias, offset):
     X, Y = random_problem(0)
     dense = Y.toarray() > 0
-    best, weights, intercepts = (
-        np.array(part)
-        for part in zip(
-            *(
-                minimum(X.toarray(), positive, loss=loss, bias=bias, offset=offset)
-                for positive in dense.T
-            ),
-            strict=True,
-        )
-    )
+    problem = {"loss": loss, "bias": bias, "offset": offset}
+    found = [minimum(X.toarray(), positive, **problem) for positive in dense.T]
+    best, weights, intercepts = map(np.array, zip(*found, strict=True))
     ways = ((0.0, 0, 0), (0.1, 0, 0), (np.inf, 0, 0), (-0.01, 3, 0), (0.0, 1, 0), (0.05, 0, 1))
     for shrink, restore, settle in ways:
         options = TIGHT.replace(loss=Loss[loss], bias=bias, offset=offset, shrink=shrink)
@@ -67,9 +67,7 @@ def test_solver_reaches_the_optimum_of_every_label(loss, bias, offset):
 
 def test_rows_that_become_active_again_are_learnt():
     """In few passes, rows that were left out too early cost more than those that return."""
-    draw = np.random.default_rng(0)
-    X = canonical_csr((draw.random((600, 200)) < 0.04) / np.sqrt(8), name="X")
-    Y = canonical_csr((draw.random((600, 32)) < 0.005).astype(np.float32), name="Y")
+    X, Y = rare_problem(0.005)
     few = TIGHT.replace(bias=0.3, offset=True, max_passes=8, tolerance=0.0, shrink=-0.01)
     without = solve(X, Y, few)
     returned = solve(X, Y, few.replace(restore=4))
@@ -81,9 +79,7 @@ def test_rows_that_become_active_again_are_learnt():
 
 
 def test_settled_rows_are_skipped_at_little_cost():
-    draw = np.random.default_rng(0)
-    X = canonical_csr((draw.random((600, 200)) < 0.04) / np.sqrt(8), name="X")
-    Y = canonical_csr((draw.random((600, 32)) < 0.05).astype(np.float32), name="Y")
+    X, Y = rare_problem(0.05)
     few = TIGHT.replace(bias=0.3, offset=True, max_passes=8, tolerance=0.0, shrink=0.05, skip=0.03)
     every_row = solve(X, Y, few)
     assert bits(solve(X, Y, few.replace(settle=8))) == bits(every_row)
@@ -122,32 +118,28 @@ def test_duality_gap_closes(*, seed, n_rows, n_features, n_labels, cost, loss):
     assert np.all(gap >= -1e-4 * np.maximum(1.0, solution.primal))
 
 
-@EVERY_WEIGHT
-def test_solution_agrees_with_linear_svc(weights):
+@pytest.mark.parametrize("weights", WEIGHTS, ids=["no weights", "weights"])
+@pytest.mark.parametrize(
+    ("options", "peer", "atol"),
+    [
+        (TIGHT, LinearSVC(tol=1e-8, max_iter=100000, fit_intercept=False, dual=True), 1e-3),
+        pytest.param(
+            TIGHT.replace(loss=Loss.logistic, cost=3.0),
+            LogisticRegression(C=3.0, tol=1e-10, fit_intercept=False, max_iter=10000),
+            2e-3,
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["LinearSVC", "LogisticRegression"],
+)
+def test_solution_agrees_with_scikit_learn(options, peer, atol, weights):
     X, Y = random_problem(3, n_labels=5)
-    solution = solve(X, Y, weights=weights)
+    solution = solve(X, Y, options, weights=weights)
     with_bias = np.hstack([X.toarray(), np.ones((X.shape[0], 1))])
     for label in range(5):
-        peer = LinearSVC(tol=1e-8, max_iter=100000, fit_intercept=False, dual=True)
         peer.fit(with_bias, Y.toarray()[:, label], sample_weight=weights)
-        np.testing.assert_allclose(
-            solution.weights[:, [label]].toarray()[:, 0], peer.coef_[0, :-1], atol=1e-3
-        )
-        assert solution.bias[label] == pytest.approx(peer.coef_[0, -1], abs=1e-3)
-
-
-@EVERY_WEIGHT
-@pytest.mark.slow
-def test_solution_agrees_with_logistic_regression(weights):
-    X, Y = random_problem(4, n_labels=5)
-    solution = solve(X, Y, TIGHT.replace(loss=Loss.logistic, cost=3.0), weights=weights)
-    with_bias = np.hstack([X.toarray(), np.ones((X.shape[0], 1))])
-    for label in range(5):
-        peer = LogisticRegression(C=3.0, tol=1e-10, fit_intercept=False, max_iter=10000)
-        peer.fit(with_bias, Y.toarray()[:, label], sample_weight=weights)
-        np.testing.assert_allclose(
-            solution.weights[:, [label]].toarray()[:, 0], peer.coef_[0, :-1], atol=2e-3
-        )
+        found = np.append(solution.weights.toarray()[:, label], solution.bias[label])
+        np.testing.assert_allclose(found, peer.coef_[0], atol=atol)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -199,7 +191,8 @@ def test_offset_alone_solves_labels_with_all_or_no_positives():
 
 def test_duplicate_points_equal_twice_the_cost():
     X, Y = random_problem(8, n_rows=20)
-    twice = solve(sparse.csr_array(sparse.vstack([X, X])), sparse.csr_array(sparse.vstack([Y, Y])))
+    rows = np.tile(np.arange(20), 2)
+    twice = solve(X[rows], Y[rows])
     dear = solve(X, Y, TIGHT.replace(cost=2.0))
     np.testing.assert_allclose(twice.weights.toarray(), dear.weights.toarray(), atol=1e-3)
 
@@ -224,7 +217,7 @@ def test_no_labels_give_no_weights(shape):
     n_rows, n_features, n_labels = shape
     X = sparse.csr_array((n_rows, n_features), dtype=np.float32)
     Y = sparse.csr_array((n_rows, n_labels), dtype=np.float32)
-    solution = _native.solve_blocks(X, sparse.csr_array(Y.T), SolverOptions(), n_threads=2)
+    solution = solve(X, Y, SolverOptions(), n_threads=2)
     assert solution.weights.shape == (n_features, n_labels)
     assert solution.weights.nnz == 0
     assert solution.bias.shape == (n_labels,)
@@ -283,17 +276,18 @@ def test_solved_label_is_not_converged_without_tolerance():
 
 def test_solver_runs_until_every_label_is_done():
     X, Y = random_problem(11)
-    Y = sparse.csr_array(sparse.hstack([Y, sparse.csr_array((Y.shape[0], 1), dtype=np.float32)]))
+    Y = np.append(Y.toarray(), np.zeros((60, 1)), axis=1)
     assert solve(X, Y, TIGHT.replace(offset=True)).converged.all()
 
 
 def test_unknown_names_and_values_are_refused():
-    with pytest.raises(TypeError, match="incompatible function arguments"):
-        SolverOptions(loss="logistic")
-    with pytest.raises(TypeError, match="incompatible function arguments"):
-        SolverOptions(losses=Loss.logistic)
-    with pytest.raises(TypeError, match="incompatible function arguments"):
-        TIGHT.replace(cots=2.0)
+    for make, options in (
+        (SolverOptions, {"loss": "logistic"}),
+        (SolverOptions, {"losses": Loss.logistic}),
+        (TIGHT.replace, {"cots": 2.0}),
+    ):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            make(**options)
     with pytest.raises(KeyError, match="l1"):
         Loss["l1"]
 
@@ -312,11 +306,6 @@ def test_progress_can_end_the_work():
     def stop(_share):
         raise RuntimeError("enough")
 
+    options = TIGHT.replace(tolerance=0.0, max_passes=50)
     with pytest.raises(RuntimeError, match="enough"):
-        _native.solve_blocks(
-            X,
-            sparse.csr_array(Y.T),
-            TIGHT.replace(tolerance=0.0, max_passes=50),
-            n_threads=2,
-            progress=stop,
-        )
+        solve(X, Y, options, n_threads=2, progress=stop)

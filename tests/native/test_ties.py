@@ -1,12 +1,14 @@
 """Ties and edges of the kernels, each of which one changed comparison would break."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from defrag import _native
+from defrag._native import Loss
 from defrag._validation import canonical_csr
 from defrag.imputation import Companions
 from defrag.trees import build_tree
@@ -15,53 +17,53 @@ from tests.oracles.kmeans import kmeans
 from tests.oracles.label_trees import flat_tree
 from tests.oracles.text import assert_same, nearest_float
 
+# The last leaf holds the smallest labels.
+TREE = flat_tree([[5, 3], [4, 2], [1, 0]])
+ROW = sparse.csr_array((1, 7), dtype=np.float32)
+BOTH = pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_leaf_equal_to_the_worst_label_is_kept(k):
-    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
-    rows = sparse.csr_array((1, 7), dtype=np.float32)
-    labels, _ = _native.beam_search(tree, zero_weights(tree, 1.0), rows, k=k)
-    assert labels.tolist() == [list(range(k))]
+
+@BOTH
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_equal_scores_are_ordered_by_label(search, k):
+    rows = sparse.csr_array((2, 7), dtype=np.float32)
+    for margin, loss, score in ((1.0, Loss.squared_hinge, 1.0), (0.0, Loss.logistic, 0.25)):
+        labels, scores = search(TREE, zero_weights(TREE, margin), rows, loss=loss, k=k)
+        assert labels.tolist() == [list(range(k))] * 2
+        np.testing.assert_allclose(scores, score, rtol=1e-6)
+
+
+@BOTH
+def test_empty_matrix_gives_empty_result(search):
+    labels, scores = search(TREE, zero_weights(TREE, 1.0), ROW[:0])
+    assert labels.shape == scores.shape == (0, 5)
 
 
 def test_first_of_equal_nodes_stay_in_the_beam():
-    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
-    rows = sparse.csr_array((1, 7), dtype=np.float32)
-    labels, _ = _native.beam_search(tree, zero_weights(tree, 1.0), rows, beam_size=2, k=6)
+    labels, _ = _native.beam_search(TREE, zero_weights(TREE, 1.0), ROW, beam_size=2, k=6)
     assert labels.tolist() == [[2, 3, 4, 5, -1, -1]]
 
 
-@pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
+@BOTH
 def test_labels_are_ordered_by_returned_scores(search):
     # The better label has the larger number; the exponentials of both are 1.
-    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
-    weights = zero_weights(tree, 1.0)
+    weights = zero_weights(TREE, 1.0)
     weights.bias[-2:] = 1.0, 1.0 - 1e-5
-    rows = sparse.csr_array((1, 7), dtype=np.float32)
-    labels, scores = search(tree, weights, rows, loss=_native.Loss.squared_hinge, k=6)
+    labels, scores = search(TREE, weights, ROW, loss=Loss.squared_hinge, k=6)
     assert scores.tolist() == [[1.0] * 6]
     assert labels.tolist() == [[0, 1, 2, 3, 4, 5]]
 
 
-@pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
-@pytest.mark.parametrize("loss", [_native.Loss.logistic, _native.Loss.squared_hinge])
+@BOTH
+@pytest.mark.parametrize("loss", [Loss.logistic, Loss.squared_hinge])
 def test_nan_margins_give_finite_ordered_scores(search, loss):
-    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
-    weights = zero_weights(tree, 1.0)
+    weights = zero_weights(TREE, 1.0)
     weights.bias[[0, -1]] = np.nan
-    rows = sparse.csr_array((1, 7), dtype=np.float32)
-    labels, scores = search(tree, weights, rows, loss=loss, k=6)
+    labels, scores = search(TREE, weights, ROW, loss=loss, k=6)
     assert sorted(labels[0].tolist()) == [0, 1, 2, 3, 4, 5]
     assert np.isfinite(scores).all()
     assert (np.diff(scores[0]) <= 0).all()
-    assert (scores[0][np.isin(labels[0], [0, 5, 3])] == 0).all() == (loss == _native.Loss.logistic)
-
-
-def test_imputation_keeps_smaller_features_of_equal_entries():
-    lists = sparse.csr_array(np.float32(np.full((9, 9), 0.5)))
-    row = sparse.csr_array(np.float32([[0, 0, 0, 0, 1, 0, 0, 0, 0]]))
-    found = Companions(lists).impute(row, None, max_growth=3, n_threads=1)
-    assert found.indices.tolist() == [0, 1, 2]
+    assert (scores[0][np.isin(labels[0], [0, 5, 3])] == 0).all() == (loss == Loss.logistic)
 
 
 @pytest.mark.parametrize(
@@ -74,30 +76,18 @@ def test_imputation_keeps_smaller_features_of_equal_entries():
         ({"max_growth": 0}, 9),
     ],
 )
-def test_entries_that_imputation_keeps(room, n_kept):
+def test_imputation_keeps_smaller_features_of_equal_entries(room, n_kept):
     lists = sparse.csr_array(np.float32(np.full((9, 9), 0.5)))
     row = sparse.csr_array(np.float32([[0, 0, 0, 0, 1, 0, 0, 0, 0]]))
-    assert Companions(lists).impute(row, None, n_threads=1, **room).nnz == n_kept
+    found = Companions(lists).impute(row, None, n_threads=1, **room)
+    assert found.indices.tolist() == list(range(n_kept))
 
 
-def test_the_first_group_and_label_out_of_range_are_refused():
-    X = sparse.csr_array(np.ones((2, 3), dtype=np.float32))
-    groups = np.arange(3, dtype=np.int32)
-    with pytest.raises(ValueError, match="feature 2 is in group 2, but there are 2"):
-        _native.agglomerate(X, groups, n_groups=2, n_threads=1)
-    positives = sparse.csr_array(np.ones((3, 2), dtype=np.float32))
-    tree = flat_tree([[0, 1], [2, 3]])
-    with pytest.raises(ValueError, match="a label tree holds label 3, but there are 3"):
-        _native.train_label_tree(X, positives, tree, _native.SolverOptions(), n_threads=1)
-
-
-@pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
+@BOTH
 def test_search_for_no_label_is_refused(search):
-    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
-    rows = sparse.csr_array((1, 7), dtype=np.float32)
     for k in (0, -1):
         with pytest.raises(ValueError, match=f"k must be at least 1, got {k}"):
-            search(tree, zero_weights(tree, 1.0), rows, k=k)
+            search(TREE, zero_weights(TREE, 1.0), ROW, k=k)
 
 
 def test_scores_of_a_label_are_added_in_the_order_of_the_trees():
@@ -195,37 +185,23 @@ def test_empty_clusters_have_no_items():
     assert objective == pytest.approx(found.objective)
 
 
-def decimals_near_midpoints(n, seed=0):
-    """Yield decimals of few digits that a double takes for the middle of two floats."""
+def middles_of_floats(n, smallest, least, seed):
+    """Yield exact middles of two floats, and how often times ten they are at least so large."""
     draw = np.random.default_rng(seed)
     for _ in range(n):
-        low = np.float32(draw.uniform(1, 2) * 2.0 ** draw.integers(-20, 20))
+        low = np.float32(draw.uniform(1, 2) * 2.0 ** draw.integers(smallest, 20))
         middle = (Fraction(float(low)) + Fraction(float(np.nextafter(low, np.float32(3e38))))) / 2
         shift = 0
-        while middle * 10**shift < 2**52 / 10:
+        while middle * 10**shift < least:
             shift += 1
-        digits = round(middle * 10**shift)
-        yield f"{digits}e-{shift}".encode()
-        yield f"{digits + 1}e-{shift}".encode()
-
-
-def decimals_beside_midpoints(n, seed=1):
-    """Yield decimals of 18 digits, too many for a double, a fraction of its step from a middle."""
-    draw = np.random.default_rng(seed)
-    for _ in range(n):
-        low = np.float32(draw.uniform(1, 2) * 2.0 ** draw.integers(-10, 20))
-        middle = (Fraction(float(low)) + Fraction(float(np.nextafter(low, np.float32(3e38))))) / 2
-        shift = 0
-        while middle * 10**shift < 10**17:
-            shift += 1
-        for step in (-0.02, 0.02):
-            digits = round(middle * (1 + Fraction(step) / 2**52) * 10**shift)
-            yield digits, shift
+        yield middle, shift
 
 
 def test_mantissas_beyond_double_are_read_exactly():
+    """Decimals of 18 digits, too many for a double, a fraction of its step from a middle."""
     n_wrong = 0
-    for digits, shift in decimals_beside_midpoints(600):
+    for (middle, shift), step in product(middles_of_floats(600, -10, 10**17, 1), (-0.02, 0.02)):
+        digits = round(middle * (1 + Fraction(step) / 2**52) * 10**shift)
         text = f"{digits}e-{shift}".encode()
         assert _native.parse_values(text)[0] == nearest_float(text)
         rounded = np.float64(float(digits) / 10.0**shift)
@@ -251,9 +227,10 @@ def test_underflow_is_zero_without_and_with_an_exponent(text):
 
 
 def test_numbers_near_the_middle_of_two_floats_are_rounded_once():
-    texts = list(decimals_near_midpoints(400))
+    """Decimals of few digits, which a double takes for the middle."""
     rounded_twice = 0
-    for text in texts:
+    for (middle, shift), more in product(middles_of_floats(400, -20, 2**52 / 10, 0), (0, 1)):
+        text = f"{round(middle * 10**shift) + more}e-{shift}".encode()
         assert_same(b"1 1\n0:" + text + b"\n", "features")
         rounded_twice += np.float32(float(text)) != nearest_float(text)
     assert rounded_twice > 10  # or nothing would have been tried

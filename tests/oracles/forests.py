@@ -166,11 +166,10 @@ def clusters_of_points(labels_of_points, key, *, n_clusters, n_buckets, max_roun
 
 
 def leaf_of(forest, tree, row):
-    """Route a dense row down a tree; return the leaf.
-
-    The row is over slots, or over features where these are hashed.
-    """
-    if forest.hash is not None:
+    """Route a dense row of all features down a tree; return the leaf."""
+    if forest.hash is None:
+        row = row[forest.features]
+    else:
         one = forest.hash
         row = hashed_vector(row, one.keys[tree], one.n_buckets, one.n_kept)
     node = int(forest.tree_ptr[tree])
