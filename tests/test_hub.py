@@ -5,8 +5,6 @@ import hashlib
 import http.server
 import json
 import re
-import subprocess
-import sys
 import threading
 from importlib.util import find_spec
 
@@ -15,7 +13,7 @@ import pytest
 
 from defrag import LabelTree, TextClassifier, Thesaurus
 from defrag.hub import from_pretrained, save_pretrained
-from tests.helpers.processes import environment
+from tests.helpers.processes import run_python
 
 TEXTS = ["quick sort", "merge sort", "hash map", "hash table"] * 300
 LABELS = [["sorts"], ["sorts", "merge"], ["maps"], ["maps"]] * 300
@@ -137,15 +135,11 @@ def test_model_goes_to_the_hub_and_comes_back(model, tmp_path):
         server.files = {}
         threading.Thread(target=server.serve_forever, daemon=True).start()
         here = f"http://127.0.0.1:{server.server_port}"
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(folder)],
-            env=environment(HF_ENDPOINT=here, HF_HOME=str(tmp_path), HF_HUB_DISABLE_XET="1"),
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+        printed = run_python(
+            "-c", PROGRAM, folder, HF_ENDPOINT=here, HF_HOME=str(tmp_path), HF_HUB_DISABLE_XET="1"
+        )
         server.shutdown()
-    assert (done.stdout, done.returncode) == (f"{here}/who/what/commit/1\n[['maps']]\n", 0), (
-        done.stderr
-    )
+    assert printed == f"{here}/who/what/commit/1\n[['maps']]\n"
     assert server.made["name"] == "what"
     assert server.made.get("visibility") == "private" or server.made["private"] is True
     assert server.files["model.safetensors"] == (folder / "model.safetensors").read_bytes()

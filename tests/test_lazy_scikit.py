@@ -1,13 +1,11 @@
 """Load, fit and predict do without scikit-learn; once it is imported, all is as if it had been."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from defrag import LabelTree, TextClassifier, registry
 from tests.data import make_data
+from tests.helpers.processes import run_python
 
 PREDICT = """
 import copy, sys
@@ -64,11 +62,6 @@ for one in [*classes, Mine]:
 """
 
 
-def run(code, *words):
-    command = [sys.executable, "-c", code, *map(str, words)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
 def test_loading_and_predicting_import_no_scikit_learn_and_no_command_line_library(tmp_path):
     X, Y = make_data()
     LabelTree(random_state=0).fit(X, Y).save(tmp_path / "rows")
@@ -76,18 +69,18 @@ def test_loading_and_predicting_import_no_scikit_learn_and_no_command_line_libra
     labels = [["fruit"], ["fruit", "green"], ["car"], ["car", "green"]]
     TextClassifier(random_state=0).fit(texts, labels).save(tmp_path / "texts")
     LabelTree(random_state=0).fit(np.eye(4), np.array(["a", "b"] * 2)).save(tmp_path / "classes")
-    run(PREDICT, tmp_path / "rows", tmp_path / "texts", tmp_path / "classes")
+    run_python("-c", PREDICT, tmp_path / "rows", tmp_path / "texts", tmp_path / "classes")
 
 
 @pytest.fixture(scope="module")
 def seen_first():
-    return run(LOOK, "first")
+    return run_python("-c", LOOK, "first")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["import", "ask", "look"])
 def test_classes_made_before_scikit_learn_is_imported_are_those_made_after(how, seen_first):
-    assert run(LOOK, how) == seen_first
+    assert run_python("-c", LOOK, how) == seen_first
     assert len(seen_first.splitlines()) > 8 * len(registry.entries())
 
 
@@ -99,6 +92,6 @@ def test_unfitted_model_and_missing_attribute_have_the_errors_of_scikit_learn():
         "    try: model = LabelTree(); {'p': 1}; eval(call)\n"
         "    except Exception as error: print(type(error).__name__, error)\n"
     )
-    found = run(code)
-    assert found == run("import sklearn.base\n" + code)
+    found = run_python("-c", code)
+    assert found == run_python("-c", "import sklearn.base\n" + code)
     assert len(found.splitlines()) == 5

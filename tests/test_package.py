@@ -1,13 +1,12 @@
 import importlib
 import re
-import subprocess
-import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 
 import defrag
+from tests.helpers.processes import run_python
 
 
 def test_public_names():
@@ -26,7 +25,7 @@ def test_import_is_light_and_free_of_warnings():
         "assert not heavy, heavy\n"
         "defrag.Defrag, defrag.load_dataset, defrag.metrics\n"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+    run_python("-W", "error", "-c", code)
 
 
 def test_wheel_carries_the_licences_of_what_is_linked():

@@ -1,14 +1,12 @@
 """The product is complete without the laboratory, the server or the backend for Annif."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import defrag
-from tests.helpers.processes import environment
+from tests.helpers.processes import run_python
 
 PACKAGE = Path(defrag.__file__).parent
 WITHOUT = {"lab": ["demo", "compare", "reproduce", "tune"], "serving": ["serve"], "annif": []}
@@ -69,13 +67,7 @@ def test_package_without_room_is_complete(room, tmp_path):
         PACKAGE, copy / "defrag", ignore=shutil.ignore_patterns("__pycache__"), symlinks=True
     )
     shutil.rmtree(copy / "defrag" / room)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(copy), room, *WITHOUT[room]],
-        cwd=tmp_path,
-        env=environment(PYTHONPATH=str(copy), PYTHONDONTWRITEBYTECODE="1"),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run_python(
+        "-c", PROGRAM, copy, room, *WITHOUT[room], cwd=tmp_path, PYTHONPATH=str(copy),
+        PYTHONDONTWRITEBYTECODE="1",
+    )  # fmt: skip

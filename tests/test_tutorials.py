@@ -2,17 +2,17 @@
 
 import doctest
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
 
 from defrag import load
+from tests.helpers.bits import bits
+from tests.helpers.processes import run_python
+from tests.helpers.serving import running
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 TEXTS = {name: (DOCS / f"{name}.md").read_text("utf-8") for name in ("tutorial", "tutorial_serve")}
@@ -29,7 +29,7 @@ def commands(block):
     return re.findall(r"^\$ (defrag .*)$", block, re.MULTILINE)
 
 
-def run_python(block, names):
+def run_block(block, names):
     """Run a block with names; return those that it leaves."""
     part = doctest.DocTestParser().get_doctest(block, names, "page", None, 0)
     result = doctest.DocTestRunner().run(part, clear_globs=False)
@@ -38,21 +38,10 @@ def run_python(block, names):
     return part.globs
 
 
-def words(command):
-    """Return a command line of a page with the ``defrag`` of this Python."""
-    program, *arguments = shlex.split(command)
-    assert program == "defrag"
-    return [sys.executable, "-m", "defrag", *arguments]
-
-
 def run_command(command, folder):
     """Run a command of a page; return what it prints."""
-    run = subprocess.run(
-        words(command), cwd=folder, env=os.environ | {"COLUMNS": "100"}, capture_output=True,
-        text=True, timeout=SECONDS, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+    arguments = shlex.split(command.removeprefix("defrag "))
+    return run_python("-m", "defrag", *arguments, timeout=SECONDS, cwd=folder, COLUMNS="100")
 
 
 def test_page_trains_evaluates_and_explains():
@@ -67,7 +56,7 @@ def test_every_block_of_page_runs():
     names, shown = {}, ""
     for kind, block in blocks("tutorial"):
         if kind == "python":
-            names = run_python(block, names)
+            names = run_block(block, names)
             continue
         shown += "\n".join(run_command(line, names["folder"]) for line in commands(block))
         model = names["folder"] / "model.safetensors"
@@ -77,9 +66,7 @@ def test_every_block_of_page_runs():
     assert "score without it" in shown
     # Python has trained the same model.
     texts = names["test_texts"]
-    for mine, other in zip(load(model).predict_topk(texts), by_command.predict_topk(texts),
-                           strict=True):  # fmt: skip
-        assert (mine == other).all()
+    assert bits(load(model).predict_topk(texts)) == bits(by_command.predict_topk(texts))
 
 
 @pytest.fixture(scope="module")
@@ -88,22 +75,14 @@ def served():
     pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
     pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
     code = next(block for kind, block in blocks("tutorial_serve") if kind == "python")
-    folder = run_python(code, {})["folder"]
+    folder = run_block(code, {})["folder"]
     install, train, suggest, serve = COMMANDS
     assert install == "pip install 'defrag[serve]'"
     run_command(train, folder)
     shown = run_command(suggest, folder)
-    # Any free port, so that tests do not meet.
-    command = [*words(serve), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
-    try:
-        line = process.stdout.readline()
-        address = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert address, line
-        yield shown, address.group()
-    finally:
-        process.terminate()
-        process.communicate(timeout=SECONDS)
+    assert serve == "defrag serve model.safetensors"
+    with running(folder / "model.safetensors") as server:
+        yield shown, f"http://127.0.0.1:{server.port}"
 
 
 @pytest.mark.slow

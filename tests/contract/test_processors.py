@@ -1,15 +1,13 @@
 """The bits of models do not depend on the processor, except where BLAS is kept."""
 
-import os
 import platform
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from defrag.imputation import _fit_odds
+from tests.helpers.processes import run_python
 
 BLAS_IS_KEPT = {"SLEEC", "LEML"}  # docs/decisions/001-same-bits.md
 PROGRAM = """
@@ -28,12 +26,8 @@ for entry in registry.entries("classifier", "composite", "imputation", "focus", 
 
 def digests_on(processor):
     """Return the digest of each estimator with the OpenBLAS kernels of a processor."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM],
-        env={**os.environ, "OPENBLAS_CORETYPE": processor}, capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    return dict(line.split() for line in done.stdout.splitlines())
+    said = run_python("-W", "ignore", "-c", PROGRAM, OPENBLAS_CORETYPE=processor)
+    return dict(line.split() for line in said.splitlines())
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from defrag import Agglomerated, Defrag, DiSMEC, Fiat, Imputed, LabelTree, Refrag, load
 from defrag.agglomeration import Hybrid
@@ -13,19 +14,6 @@ from defrag.exceptions import ModelFormatError
 RNG = np.random.default_rng(0)
 X = np.float32(RNG.integers(1, 9, (30, 12)) * (RNG.random((30, 12)) < 0.4))
 X[0] += 1  # every feature occurs
-
-
-def small_defrag(**parameters):
-    """Fit 12 features in 8 groups: a tree of 15 nodes, a scale, no names."""
-    settings = {"max_cluster_size": 2, "sample_points": 1.0, "scale": "energy", "random_state": 0}
-    return Defrag(**{**settings, **parameters}).fit(X)
-
-
-def small_hybrid(**parameters):
-    """Fit 12 features in 4 groups: two singletons and two buckets, no tree."""
-    return Hybrid(**{"n_clusters": 4, "random_state": 0, **parameters}).fit(X)
-
-
 Y = [[i % 7, 7 + i % 3] for i in range(30)]
 INDICATOR = np.zeros((30, 11), dtype=int)  # the last label has no points
 for _row, _labels in enumerate(Y):
@@ -33,65 +21,44 @@ for _row, _labels in enumerate(Y):
 LETTERS = np.array(["a", "bc", "ä🙂"])[np.arange(30) % 3]
 
 
-def small_label_tree(**parameters):
-    """Fit a tree of 10 labels: a root of 3 children, two of which have 2, leaves of 2."""
-    settings = {"max_leaf_size": 2, "arity": 2, "root_arity": 3, "random_state": 0}
-    settings["hard_negatives"] = False
-    return LabelTree(**{**settings, **parameters}).fit(X, Y)
+def small(estimator, *arguments, **settings):
+    """Return a function that fits a small model, with other settings where given."""
+
+    def fit(**parameters):
+        own = {"random_state": 0, **settings, **parameters}
+        return clone(estimator(*arguments, **own)).fit(X, Y)
+
+    return fit
 
 
-def small_dismec(**parameters):
-    """Fit 10 flat classifiers; every one has a weight for most of the 12 features."""
-    return DiSMEC(**{"random_state": 0, **parameters}).fit(X, Y)
-
-
-def small_leml(**parameters):
-    """Fit factors of rank 3 for 12 features and 10 labels."""
-    return LEML(**{"n_components": 3, "random_state": 0, **parameters}).fit(X, Y)
-
-
-def small_sleec(**parameters):
-    """Fit one learner of two clusters, with vectors of length 2."""
-    settings = {"cluster_size": 15, "n_components": 2, "n_neighbors": 3, "random_state": 0}
-    return SLEEC(1, **{**settings, **parameters}).fit(X, Y)
-
-
-def small_lpsr(**parameters):
-    """Fit two clusters of at most three labels over flat classifiers."""
-    settings = {"cluster_size": 15, "labels_per_cluster": 3, "random_state": 0}
-    return LPSR(DiSMEC(), **{**settings, **parameters}).fit(X, Y)
-
-
-def small_forest(**parameters):
-    """Fit two trees over 30 points; all inner nodes have separators of several features."""
-    return FastXML(
-        **{"n_trees": 2, "max_leaf_size": 8, "C": 9.0, "random_state": 0, **parameters}
-    ).fit(X, Y)
-
-
-def small_pfastrexml(**parameters):
-    """Fit the same two trees with propensities and prototypes of at most five entries."""
-    settings = {"max_leaf_size": 8, "C": 9.0, "prototype_entries": 5, "random_state": 0}
-    return PfastreXML(2, **{**settings, **parameters}).fit(X, Y)
-
-
-def small_craftml(**parameters):
-    """Fit two trees over hashed features; the roots have three children."""
-    settings = {"arity": 3, "max_leaf_size": 8, "n_buckets": 40, "random_state": 0}
-    return CRAFTML(2, **{**settings, **parameters}).fit(X, Y)
-
-
-def small_agglomerated(**parameters):
-    """Fit two pairs of a clustering in 4 groups and one tree."""
-    base = LabelTree(2, max_leaf_size=4, weight_threshold=0.2)
-    settings = {"base": base, "agglomeration": Hybrid(n_clusters=4), "random_state": 0}
-    return Agglomerated(**{**settings, **parameters}).fit(X, Y)
-
-
-def small_refrag(**parameters):
-    """Fit two trees whose labels are re-ranked, with a trade-off unless parameters are given."""
-    settings = {"base": Parabel(2, max_leaf_size=4), "random_state": 0}
-    return Refrag(**{**settings, **parameters}).fit(X, Y)
+# 12 features in 8 groups: a tree of 15 nodes, a scale, no names.
+small_defrag = small(Defrag, max_cluster_size=2, sample_points=1.0, scale="energy")
+# 12 features in 4 groups: two singletons and two buckets, no tree.
+small_hybrid = small(Hybrid, n_clusters=4)
+# A tree of 10 labels: a root of 3 children, two of which have 2, leaves of 2.
+small_label_tree = small(LabelTree, max_leaf_size=2, arity=2, root_arity=3, hard_negatives=False)
+# 10 flat classifiers; every one has a weight for most of the 12 features.
+small_dismec = small(DiSMEC)
+# Factors of rank 3 for 12 features and 10 labels.
+small_leml = small(LEML, n_components=3)
+# One learner of two clusters, with vectors of length 2.
+small_sleec = small(SLEEC, 1, cluster_size=15, n_components=2, n_neighbors=3)
+# Two clusters of at most three labels over flat classifiers.
+small_lpsr = small(LPSR, DiSMEC(), cluster_size=15, labels_per_cluster=3)
+# Two trees over 30 points; all inner nodes have separators of several features.
+small_forest = small(FastXML, n_trees=2, max_leaf_size=8, C=9.0)
+# The same two trees with propensities and prototypes of at most five entries.
+small_pfastrexml = small(PfastreXML, 2, max_leaf_size=8, C=9.0, prototype_entries=5)
+# Two trees over hashed features; the roots have three children.
+small_craftml = small(CRAFTML, 2, arity=3, max_leaf_size=8, n_buckets=40)
+# Two pairs of a clustering in 4 groups and one tree.
+small_agglomerated = small(
+    Agglomerated,
+    base=LabelTree(2, max_leaf_size=4, weight_threshold=0.2),
+    agglomeration=Hybrid(n_clusters=4),
+)
+# Two trees whose labels are re-ranked, with a trade-off unless parameters are given.
+small_refrag = small(Refrag, base=Parabel(2, max_leaf_size=4))
 
 
 def small_imputed(**parameters):

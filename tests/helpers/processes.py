@@ -21,16 +21,13 @@ def environment(**more):
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders)), **more}
 
 
-def run_python(*arguments, timeout=300):
+def run_python(*arguments, timeout=300, cwd=None, **variables):
     """Run Python as a process of its own, on one thread, and return its standard output."""
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=environment(OPENBLAS_NUM_THREADS="1"),
-        timeout=timeout,
-    )
+        env=environment(**{"OPENBLAS_NUM_THREADS": "1", **variables}), cwd=cwd,
+        capture_output=True, text=True, timeout=timeout, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 

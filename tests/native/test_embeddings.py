@@ -1,6 +1,6 @@
 """Kernels of embeddings: products, nearest rows, votes; matches of rows."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from scipy import sparse
 from defrag import _native
 from defrag._native import Instructions, RowPanels
 from defrag._validation import canonical_csr
-from tests.data import unit_items
+from tests.data import random_csr, unit_items
 from tests.helpers.bits import bits
 from tests.oracles.embeddings import best_rows, pair_dots, votes
 from tests.oracles.rivals import best_columns
@@ -23,31 +23,29 @@ def dense(seed, n_rows, n_cols):
     return np.random.default_rng(seed).standard_normal((n_rows, n_cols)).astype(np.float32)
 
 
+def check_same_bits(kernel, *arguments):
+    """Check that a kernel has one result with any threads and instructions; return it."""
+    found = kernel(*arguments, n_threads=1)
+    for version, n_threads in product(VERSIONS, (1, 3)):
+        again = kernel(*arguments, n_threads=n_threads, instructions=version)
+        np.testing.assert_array_equal(again, found)
+    return found
+
+
 @pytest.mark.parametrize("n_cols", [1, 7, 16, 63, 64, 65, 150])
 def test_sparse_dense_product_equals_scipy(n_cols):
     A = unit_items(n_cols, n=300, n_coords=40, signed=True)
     B = dense(n_cols, 40, n_cols)
-    expected = A.toarray().astype(np.float64) @ B
-    found = _native.sparse_dense(A, B, n_threads=1)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    for version in VERSIONS:
-        for n_threads in (1, 3):
-            again = _native.sparse_dense(A, B, n_threads=n_threads, instructions=version)
-            np.testing.assert_array_equal(again, found)
+    found = check_same_bits(_native.sparse_dense, A, B)
+    np.testing.assert_allclose(found, A.toarray().astype(np.float64) @ B, atol=1e-5)
 
 
 @pytest.mark.parametrize("n_cols", [1, 15, 16, 17, 100])
 def test_pair_products_equal_numpy(n_cols):
     pattern = unit_items(5, n=90, n_coords=50)
     left, right = dense(1, 90, n_cols), dense(2, 50, n_cols)
-    found = _native.pair_products(pattern, left, right, n_threads=1)
+    found = check_same_bits(_native.pair_products, pattern, left, right)
     np.testing.assert_allclose(found, pair_dots(pattern, left, right), atol=1e-4)
-    for version in VERSIONS:
-        for n_threads in (1, 3):
-            again = _native.pair_products(
-                pattern, left, right, n_threads=n_threads, instructions=version
-            )
-            np.testing.assert_array_equal(again, found)
 
 
 @given(
@@ -67,13 +65,12 @@ def test_nearest_rows_equal_the_oracle(seed, sizes, n_best, biased):
     expected = best_rows(queries, rows, n_best, bias)
     panels = RowPanels.pack(rows, bias)
     np.testing.assert_array_equal(panels.unpack(), rows)
-    for version in VERSIONS:
-        for n_threads in (1, 2):
-            ids, scores = _native.nearest_rows(
-                queries, panels, n_best=n_best, n_threads=n_threads, instructions=version
-            )
-            np.testing.assert_array_equal(ids, expected[0])
-            np.testing.assert_array_equal(scores, expected[1])
+    for version, n_threads in product(VERSIONS, (1, 2)):
+        ids, scores = _native.nearest_rows(
+            queries, panels, n_best=n_best, n_threads=n_threads, instructions=version
+        )
+        np.testing.assert_array_equal(ids, expected[0])
+        np.testing.assert_array_equal(scores, expected[1])
 
 
 def test_single_query_and_batch_give_the_same_bits():
@@ -84,8 +81,7 @@ def test_single_query_and_batch_give_the_same_bits():
     np.testing.assert_array_equal(ids, np.argsort(distances, axis=1)[:, :10])
     for q in range(len(queries)):
         alone = _native.nearest_rows(queries[[q]], panels, n_best=10, n_threads=1)
-        np.testing.assert_array_equal(alone[0][0], ids[q])
-        np.testing.assert_array_equal(alone[1][0], scores[q])
+        assert bits(alone) == bits((ids[[q]], scores[[q]]))
 
 
 def test_nan_is_no_neighbour():
@@ -129,18 +125,10 @@ def test_mismatched_shapes_are_refused_before_a_kernel():
         _native.rank_votes(np.array([[2]]), np.ones((1, 1)), identity, k=1, n_threads=1)
 
 
-def matrices(seed, *, n=20, n_coords=9, n_cols=12, signed=False):
-    """Whole numbers, so that sums are exact and ties are common."""
-    draw = np.random.default_rng(seed)
-    low = -3 if signed else 0
-    left = draw.integers(low, 4, (n, n_coords)) * (draw.random((n, n_coords)) < 0.4)
-    right = draw.integers(low, 4, (n_coords, n_cols)) * (draw.random((n_coords, n_cols)) < 0.3)
-    return tuple(canonical_csr(m.astype(np.float32), name="m") for m in (left, right))
-
-
-def rows_of(found):
-    pairs = list(zip(found.columns.tolist(), found.scores.tolist(), strict=True))
-    return [pairs[a:b] for a, b in pairwise(found.indptr)]
+def whole_numbers(draw, shape, density, *, signed):
+    """Return a random matrix whose products are exact, with many ties."""
+    dense = draw.integers(-3 if signed else 0, 4, shape) * (draw.random(shape) < density)
+    return canonical_csr(dense.astype(np.float32), name="m")
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -152,30 +140,22 @@ def rows_of(found):
     signed=st.booleans(),
 )
 def test_matches_equal_the_oracle(seed, n_best, dense_share, dense_bytes, signed):
-    left, right = matrices(seed, signed=signed)
-    own = np.random.default_rng(seed).integers(0, right.shape[1], left.shape[0], dtype=np.int32)
-    found = _native.best_matches(
-        left,
-        right,
-        n_best=n_best,
-        own=own,
-        dense_share=dense_share,
-        dense_bytes=dense_bytes,
-        n_threads=1,
-    )
-    assert rows_of(found) == best_columns(left.toarray(), right.toarray(), n_best)
-    product = (left @ right).toarray()
-    np.testing.assert_array_equal(found.own, product[np.arange(len(own)), own])
+    draw = np.random.default_rng(seed)
+    left = whole_numbers(draw, (20, 9), 0.4, signed=signed)
+    right = whole_numbers(draw, (9, 12), 0.3, signed=signed)
+    own = draw.integers(0, 12, 20, dtype=np.int32)
+    shares = {"dense_share": dense_share, "dense_bytes": dense_bytes}
+    found = _native.best_matches(left, right, n_best=n_best, own=own, n_threads=1, **shares)
+    pairs = list(zip(found.columns.tolist(), found.scores.tolist(), strict=True))
+    rows = [pairs[begin:end] for begin, end in pairwise(found.indptr)]
+    assert rows == best_columns(left.toarray(), right.toarray(), n_best)
+    np.testing.assert_array_equal(found.own, (left @ right).toarray()[np.arange(20), own])
 
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 @pytest.mark.parametrize("dense_share", [0, 8, 1000])
 def test_threads_and_dense_lines_give_the_same_bits(n_threads, dense_share):
-    draw = np.random.default_rng(0)
-    left, right = (
-        canonical_csr(sparse.random_array(shape, density=0.1, rng=draw, dtype=np.float32), name="m")
-        for shape in ((500, 80), (80, 60))
-    )
+    left, right = random_csr(500, 80, density=0.1), random_csr(80, 60, density=0.1, seed=1)
     expected = _native.best_matches(left, right, n_best=4, n_threads=1)
     found = _native.best_matches(
         left, right, n_best=4, dense_share=dense_share, n_threads=n_threads

@@ -11,7 +11,9 @@ from scipy import sparse
 
 from defrag._native import FlatWeights, flat_search
 from defrag.persistence._weights import pack_values, unpack_values
-from tests.oracles.flat_search import rank_all_labels
+from tests.data import random_csr
+from tests.helpers.bits import bits
+from tests.oracles.flat_search import dense_weights, rank_all_labels
 
 
 def make_model(n_features, n_outputs, density, seed, outputs=np.uint16):
@@ -23,15 +25,6 @@ def make_model(n_features, n_outputs, density, seed, outputs=np.uint16):
     labels = np.sort(rng.permutation(3 * n_outputs)[:n_outputs]).astype(np.int32)
     bias = np.float32(rng.integers(-4, 1, n_outputs) / 2)
     return FlatWeights(labels, W.indptr.astype(np.int64), W.indices.astype(outputs), W.data, bias)
-
-
-def make_rows(n_rows, n_features, density, seed):
-    rng = np.random.default_rng(seed)
-    X = sparse.random_array(
-        (n_rows, n_features), density=density, format="csr", rng=rng, dtype=np.float32
-    )
-    X.sort_indices()
-    return sparse.csr_array(X)
 
 
 def test_scores_are_those_computed_by_hand():
@@ -65,7 +58,7 @@ def test_scores_are_those_computed_by_hand():
 def test_search_is_exact_for_any_threads(sizes, density, row_density, k, outputs):
     n_rows, n_features, n_outputs = sizes
     model = make_model(n_features, n_outputs, density, sum(sizes), outputs)
-    X = make_rows(n_rows, n_features, row_density, n_outputs)
+    X = random_csr(n_rows, n_features, density=row_density, seed=n_outputs)
     expected = rank_all_labels(model, X, k)
     for threads in (1, 2, 3):
         found = flat_search(model, X, k=k, n_threads=threads)
@@ -82,40 +75,31 @@ def test_single_rows_and_batch_give_the_same_bits(n_outputs, outputs, k):
     rng = np.random.default_rng(k)
     values = rng.normal(size=(100, 20)) * (rng.random((100, 20)) < 0.5)
     X = sparse.csr_array(values.astype(np.float32))  # no halves: every rounding counts
+    alone = zip(*(flat_search(model, X[[row]], k=k) for row in range(100)), strict=True)
     together = flat_search(model, X, k=k, n_threads=2)
-    alone = [flat_search(model, X[[row]], k=k) for row in range(100)]
-    for found, parts in zip(together, zip(*alone, strict=True), strict=True):
-        np.testing.assert_array_equal(found, np.concatenate(parts))
+    assert bits(together) == bits(tuple(map(np.concatenate, alone)))
 
 
 def test_rows_beyond_one_block_are_ranked():
     model = make_model(6, 40, 0.9, 0)
-    X = make_rows(50, 6, 0.6, 0)
+    X = random_csr(50, 6, density=0.6, seed=0)
     many = sparse.vstack([X] * 700, format="csr")
-    found, part = flat_search(model, many, k=3), flat_search(model, X, k=3)
-    for whole, once in zip(found, part, strict=True):
-        np.testing.assert_array_equal(whole, np.tile(once, (700, 1)))
+    once = flat_search(model, X, k=3)
+    assert bits(flat_search(model, many, k=3)) == bits(tuple(np.tile(p, (700, 1)) for p in once))
 
 
 @pytest.mark.parametrize("k", [5, 200])
 def test_few_and_many_weights_give_the_same_bits(k):
     """Rows that touch few outputs stay the same when most other outputs get a zero weight."""
     model = make_model(30, 600, 0.01, 0)
-    X = make_rows(200, 30, 0.1, 1)
-    found = flat_search(model, X, k=k)
-    W = np.zeros((30, 600), np.float32)
-    rows = np.repeat(np.arange(30), np.diff(model.feature_ptr))
-    W[rows, model.outputs] = model.weights
-    full = FlatWeights(
-        model.labels,
-        np.arange(31, dtype=np.int64) * 600,
-        np.tile(np.arange(600, dtype=np.uint16), 30),
-        W.ravel(),
-        model.bias,
+    X = random_csr(200, 30, density=0.1, seed=1)
+    full = replace(
+        model,
+        feature_ptr=np.arange(31, dtype=np.int64) * 600,
+        outputs=np.tile(np.arange(600, dtype=np.uint16), 30),
+        weights=dense_weights(model, 30).ravel(),
     )
-    everywhere = flat_search(full, X, k=k)
-    np.testing.assert_array_equal(found[0], everywhere[0])
-    np.testing.assert_array_equal(found[1], everywhere[1])
+    assert bits(flat_search(model, X, k=k)) == bits(flat_search(full, X, k=k))
 
 
 @pytest.mark.parametrize("k", [2, 150])
@@ -123,9 +107,7 @@ def test_few_and_many_weights_give_the_same_bits(k):
 def test_sums_that_overflow_are_ranked_last(k, density):
     model = make_model(6, 150, density, 3)
     largest = np.finfo(np.float32).max
-    huge = FlatWeights(
-        model.labels, model.feature_ptr, model.outputs, np.sign(model.weights) * largest, model.bias
-    )
+    huge = replace(model, weights=np.sign(model.weights) * largest)
     X = sparse.csr_array(np.full((3, 6), largest, np.float32))
     labels, scores = flat_search(huge, X, k=k)
     assert np.isfinite(scores).all()
@@ -135,7 +117,7 @@ def test_sums_that_overflow_are_ranked_last(k, density):
 def test_ranking_by_bias_is_not_pickled():
     model = make_model(4, 9, 0.5, 0)
     fresh = pickle.dumps(model)
-    flat_search(model, make_rows(2, 4, 0.5, 0), k=2)
+    flat_search(model, random_csr(2, 4, density=0.5, seed=0), k=2)
     assert "by_bias" in vars(model)
     assert pickle.dumps(model) == fresh
     assert "by_bias" not in vars(pickle.loads(fresh))  # noqa: S301 - our own bytes
@@ -148,9 +130,8 @@ def stored(model, weight_type):
     weights = arrays["weights"]
     if weight_type == "float16":
         weights = weights.view(np.uint16)
-    others = model.labels, model.feature_ptr, model.outputs
-    small = FlatWeights(*others, weights, model.bias, arrays.get("scales"))
-    return small, FlatWeights(*others, wide, model.bias)
+    small = replace(model, weights=weights, scales=arrays.get("scales"))
+    return small, replace(model, weights=wide)
 
 
 @pytest.mark.parametrize("weight_type", ["float32", "float16", "int8"])
@@ -160,17 +141,15 @@ def test_stored_weights_give_the_bits_of_widened_ones(weight_type, outputs, n_ro
     model = make_model(40, 300, density, 5, outputs)
     rng = np.random.default_rng(0)
     uneven = rng.normal(size=len(model.weights)).astype(np.float32)  # every rounding counts
-    model = FlatWeights(model.labels, model.feature_ptr, model.outputs, uneven, model.bias)
+    model = replace(model, weights=uneven)
     small, wide = stored(model, weight_type)
-    X = make_rows(n_rows, 40, 0.5, 1)
+    X = random_csr(n_rows, 40, density=0.5, seed=1)
     assert small.widened().tobytes() == wide.weights.tobytes()
     assert (small.by_output != wide.by_output).nnz == 0
     expected = rank_all_labels(wide, X, 5)
     for threads in (1, 2):
         found = flat_search(small, X, k=5, n_threads=threads)
-        same = flat_search(wide, X, k=5, n_threads=threads)
-        assert found[0].tobytes() == same[0].tobytes()
-        assert found[1].tobytes() == same[1].tobytes()
+        assert bits(found) == bits(flat_search(wide, X, k=5, n_threads=threads))
         np.testing.assert_array_equal(found[0], expected[0])
     features = np.repeat(np.arange(40), np.diff(model.feature_ptr))
     places = np.arange(len(uneven))
@@ -180,7 +159,7 @@ def test_stored_weights_give_the_bits_of_widened_ones(weight_type, outputs, n_ro
 def test_mismatched_stored_weights_are_refused():
     model = make_model(6, 9, 0.8, 0)
     small, _ = stored(model, "int8")
-    X = make_rows(2, 6, 0.5, 0)
+    X = random_csr(2, 6, density=0.5, seed=0)
     flat_search(small, X, k=1)
     for change, message in (
         ({"scales": None}, "weights of int8 must have a scale per feature"),

@@ -16,11 +16,10 @@ NEVER_DONE = -10.0  # a tolerance below what any round can lower the objective b
 def test_every_round_equals_the_oracle(seed, signed):
     items = unit_items(seed, signed=signed)
     dense = items.toarray().astype(np.float64)
-    before = _native.spherical_kmeans(items, n_clusters=20, max_rounds=1, seed=seed)
+    options = {"n_clusters": 20, "tolerance": NEVER_DONE, "seed": seed}
+    before = _native.spherical_kmeans(items, max_rounds=1, **options)
     for rounds in range(2, 7):
-        after = _native.spherical_kmeans(
-            items, n_clusters=20, max_rounds=rounds, tolerance=NEVER_DONE, seed=seed
-        )
+        after = _native.spherical_kmeans(items, max_rounds=rounds, **options)
         centres = centres_of(dense, before.cluster, 20)
         first, second, objective = assign_to_centres(dense, centres)
         np.testing.assert_array_equal(after.cluster, first)
@@ -53,10 +52,9 @@ def test_whole_clustering_equals_the_oracle():
 )
 def test_objective_never_decreases(*, seed, n, n_clusters, density):
     items = unit_items(seed, n=n, density=density)
+    options = {"n_clusters": n_clusters, "tolerance": NEVER_DONE, "seed": seed}
     objectives = [
-        _native.spherical_kmeans(
-            items, n_clusters=n_clusters, max_rounds=rounds, tolerance=NEVER_DONE, seed=seed
-        ).objective
+        _native.spherical_kmeans(items, max_rounds=rounds, **options).objective
         for rounds in (1, 2, 4, 8)
     ]
     assert np.all(np.diff(objectives) > -1e-6)

@@ -48,14 +48,12 @@ def test_invalid_places_and_arrays_are_refused():
         with pytest.raises(ValueError, match=message):
             at(place)
     for name, value in (("first_child", 0), ("n_children", 7), ("begin", 3), ("n_children", -1)):
-        broken = {one: getattr(tree, one).copy() for one in vars(tree)}
-        broken[name][0 if name != "begin" else 1] = value
+        broken = getattr(tree, name).copy()
+        broken[0 if name != "begin" else 1] = value
         with pytest.raises(ValueError, match=message):
-            at(1, tree=type(tree)(**broken))
-    pointers = {one: getattr(weights, one) for one in vars(weights)}
-    pointers["feature_ptr"] = np.array([0, 9, 0, 0], dtype=np.int64)
+            at(1, tree=replace(tree, **{name: broken}))
     with pytest.raises(ValueError, match="the pointers of a tree's weights must not decrease"):
-        at(0, weights=type(weights)(**pointers))
+        at(0, weights=replace(weights, feature_ptr=np.int64([0, 9, 0, 0])))
 
 
 RULES = [
@@ -140,8 +138,8 @@ def test_mismatched_arrays_are_refused():
     tree = flat_tree([[0, 1], [2, 3]])
     weights = zero_weights(tree, 0.0)
     features, values = np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32)
-    rule = {"loss": Loss.squared_hinge, "discount": 1.0, "leaf_discount": 1.0, "power": 2}
-    places = np.array([0], dtype=np.int32)
+    rule = RULES[0] | {"loss": Loss.squared_hinge}
+    places = np.int32([0])
     for row in ((features, values[:1], values), (features, values, values[:1])):
         with pytest.raises(ValueError, match="values and units must have one entry per feature"):
             _native.path_parts(tree, weights, places, *row, **rule)

@@ -20,6 +20,15 @@ def train(X, Y, tree, options=TIGHT, **more):
     return _native.train_label_tree(X, positives, tree, options, **{"n_threads": 1, **more})
 
 
+def check_node(weights, node, rows, targets, loss="squared_hinge"):
+    """Compare the classifiers of a node with the minimum of each output."""
+    found, bias = dense_classifiers(weights, node, rows.shape[1])
+    for output, positive in enumerate(targets.T):
+        _, expected, intercept = minimum(rows, positive, loss=loss, bias=0.3, offset=True)
+        np.testing.assert_allclose(found[:, output], expected, atol=3e-3)
+        assert bias[output] == pytest.approx(intercept, abs=3e-3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "run_entries"), [("squared_hinge", 1 << 25), ("logistic", 1 << 25), ("logistic", 200)]
@@ -29,16 +38,8 @@ def test_node_is_solved_on_its_own_points(seed, loss, run_entries):
     X, Y = random_problem(seed)
     tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(seed)))
     weights = train(X, Y, tree, TIGHT.replace(loss=Loss[loss], run_entries=run_entries))
-    dense_X, dense_Y = X.toarray(), Y.toarray() > 0
     for node in range(len(tree.n_children)):
-        rows, targets = node_problem(tree, node, dense_X, dense_Y)
-        found, bias = dense_classifiers(weights, node, X.shape[1])
-        for output in range(targets.shape[1]):
-            _, expected, intercept = minimum(
-                rows, targets[:, output], loss=loss, bias=0.3, offset=True
-            )
-            np.testing.assert_allclose(found[:, output], expected, atol=3e-3)
-            assert bias[output] == pytest.approx(intercept, abs=3e-3)
+        check_node(weights, node, *node_problem(tree, node, X.toarray(), Y.toarray() > 0), loss)
 
 
 def test_runs_have_the_same_bits_in_files_and_for_any_number_of_threads(tmp_path):
@@ -73,9 +74,8 @@ def test_root_leaf_equals_one_vs_rest():
     X, Y = random_problem(5, n_labels=40)
     weights = train(X, Y, flat_tree(list(range(40))), SolverOptions())
     labelled = np.flatnonzero(np.diff(Y.indptr))
-    flat = _native.solve_blocks(
-        X[labelled], sparse.csr_array(Y[labelled].T), SolverOptions(), n_threads=1
-    )
+    positives = sparse.csr_array(Y[labelled].T)
+    flat = _native.solve_blocks(X[labelled], positives, SolverOptions(), n_threads=1)
     found, bias = dense_classifiers(weights, 0, X.shape[1])
     np.testing.assert_array_equal(found, flat.weights.toarray())
     np.testing.assert_array_equal(bias, flat.bias)
@@ -95,16 +95,8 @@ def test_negatives_of_a_node_are_points_without_its_labels(seed):
     weights = train(X, Y, tree, negatives=negatives)
     assert bits(weights) == bits(train(X, Y, tree, negatives=negatives, n_threads=3))
     assert bits(weights) != bits(train(X, Y, tree))
-    dense_X, dense_Y = X.toarray(), Y.toarray() > 0
     for node, own in enumerate(lists[:6]):
-        rows, targets = node_problem(tree, node, dense_X, dense_Y, own)
-        found, bias = dense_classifiers(weights, node, X.shape[1])
-        for output in range(targets.shape[1]):
-            _, expected, intercept = minimum(
-                rows, targets[:, output], loss="squared_hinge", bias=0.3, offset=True
-            )
-            np.testing.assert_allclose(found[:, output], expected, atol=3e-3)
-            assert bias[output] == pytest.approx(intercept, abs=3e-3)
+        check_node(weights, node, *node_problem(tree, node, X.toarray(), Y.toarray() > 0, own))
 
 
 @pytest.mark.parametrize(

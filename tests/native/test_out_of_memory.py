@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from defrag import _core
-from tests.helpers.processes import SANITIZED
+from tests.helpers.processes import SANITIZED, run_python
 
 SHIM = Path(__file__).parents[1] / "cpp" / "preload" / "failing_new.cpp"
 NO_MEMORY_NEEDED = {"can_run", "count_empty_rows", "inspect_csr", "pack_panels"}
@@ -31,13 +31,8 @@ def preloaded(tmp_path_factory):
 
 @pytest.mark.slow
 def test_any_failed_allocation_is_a_memory_error(preloaded):
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.failing_allocations"],
-        env={**os.environ, "LD_PRELOAD": str(preloaded)}, cwd=SHIM.parents[3],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    counts = json.loads(done.stdout)
+    said = run_python("-m", "tests.helpers.failing_allocations", LD_PRELOAD=str(preloaded))
+    counts = json.loads(said)
     kernels = {name for name in dir(_core) if not name.startswith("_")}
     kernels = {name for name in kernels if not isclass(getattr(_core, name))} - NO_MEMORY_NEEDED
     assert kernels <= set(counts), "a kernel is not called by tests.helpers.failing_allocations"

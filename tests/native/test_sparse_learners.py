@@ -1,8 +1,5 @@
 """PPDSparse and ProXML: objectives against slow twins, sparsity, same bits everywhere."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,14 +9,10 @@ from scipy import sparse
 from defrag import _native
 from defrag._native import PpdSparseOptions, ProxmlOptions
 from defrag.baselines import PPDSparse, ProXML
+from tests.data import unit_items
 from tests.helpers.bits import bits
-from tests.oracles.sparse_learners import (
-    elastic_minimum,
-    elastic_objective,
-    l1_minimum,
-    l1_objective,
-    with_bias,
-)
+from tests.helpers.processes import run_python
+from tests.oracles.sparse_learners import minimum, objective, with_bias
 
 # Until nothing moves: many rounds that look at everything, and no row skipped.
 TIGHT_PPD = PpdSparseOptions(
@@ -30,14 +23,11 @@ TIGHT_PROXML = ProxmlOptions(max_rounds=500, tolerance=1e-6)
 
 def random_problem(seed, *, n=60, d=25, n_labels=20, density=0.3, signed=False):
     """Make points of length 1, and points of labels: at least one each."""
-    draw = np.random.default_rng(seed)
-    X = draw.random((n, d)) - (0.5 if signed else 0.0)
-    X *= draw.random((n, d)) < density
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    X = X / np.where(lengths > 0, lengths, 1.0)
+    draw = np.random.default_rng([seed, 1])
     P = draw.random((n_labels, n)) < draw.random((n_labels, 1)) * 0.3
     P[np.arange(n_labels), draw.integers(0, n, n_labels)] = True
-    return (sparse.csr_array(X.astype(np.float32)), sparse.csr_array(P.astype(np.float32)))
+    X = unit_items(seed, n=n, n_coords=d, density=density, signed=signed)
+    return X, sparse.csr_array(P.astype(np.float32))
 
 
 @pytest.mark.parametrize("l1", [0.0, 0.05, 0.5])
@@ -48,14 +38,12 @@ def test_ppd_sparse_reaches_the_minimum_of_the_oracle(signed, l1):
     rows = with_bias(X.toarray(), 0.3)
     for label in range(0, 20, 4):
         positive = P[[label]].toarray().ravel() > 0
-        problem = {"cost": 1.0, "l1": l1, "offset": 2.0 * positive.mean() - 1.0}
-        wanted = elastic_minimum(rows, positive, **problem)
+        offset = 2.0 * positive.mean() - 1.0
+        problem = {"penalties": np.append(np.full(25, l1), 0.0), "l2": 1.0, "offset": offset}
+        lowest = objective(minimum(rows, positive, **problem), rows, positive, **problem)
         found = W[label].astype(np.float64)
-        found[-1] = (found[-1] - problem["offset"]) / 0.3
-        lowest = elastic_objective(wanted, rows, positive, **problem)
-        assert elastic_objective(found, rows, positive, **problem) == pytest.approx(
-            lowest, rel=1e-3
-        )
+        found[-1] = (found[-1] - offset) / 0.3
+        assert objective(found, rows, positive, **problem) == pytest.approx(lowest, rel=1e-3)
 
 
 @pytest.mark.parametrize("l1", [0.05, 0.1, 1.0])
@@ -68,12 +56,12 @@ def test_proxml_reaches_the_minimum_of_the_oracle(signed, l1):
     rows = with_bias(X.toarray(), 1.0)
     for label in range(0, 20, 4):
         positive = P[[label]].toarray().ravel() > 0
-        objective = l1_objective(W[label], rows, positive, cost=1.0, l1=l1)
+        problem = {"penalties": np.full(26, l1)}
+        found = objective(W[label], rows, positive, **problem)
         # The exact objective is what the report says, so no row was left out.
-        assert solution.objective[label] == pytest.approx(objective, rel=1e-4)
-        wanted = l1_minimum(rows, positive, cost=1.0, l1=l1)
-        lowest = l1_objective(wanted, rows, positive, cost=1.0, l1=l1)
-        assert objective == pytest.approx(lowest, rel=1e-2)
+        assert solution.objective[label] == pytest.approx(found, rel=1e-4)
+        lowest = objective(minimum(rows, positive, **problem), rows, positive, **problem)
+        assert found == pytest.approx(lowest, rel=1e-2)
 
 
 def test_final_passes_keep_the_support_and_free_it_of_l1():
@@ -105,15 +93,13 @@ def test_higher_penalty_leaves_fewer_weights():
 )
 def test_threads_give_the_same_bits_on_any_data(*, seed, n, n_labels, density):
     X, P = random_problem(seed, n=n, n_labels=n_labels, density=density, signed=True)
-    trained = [
-        (
-            bits(_native.train_ppd_sparse(X, P, PpdSparseOptions(seed=seed), n_threads=threads)),
-            bits(_native.train_proxml(X, P, ProxmlOptions(), n_threads=threads).weights),
-        )
-        for threads in (1, 2, 3)
-    ]
-    assert trained[0] == trained[1] == trained[2]
-    weights = _native.train_proxml(X, P, ProxmlOptions()).weights
+    for train, options in (
+        (_native.train_ppd_sparse, PpdSparseOptions(seed=seed)),
+        (_native.train_proxml, ProxmlOptions()),
+    ):
+        trained = [train(X, P, options, n_threads=threads) for threads in (1, 2, 3)]
+        assert bits(trained[0]) == bits(trained[1]) == bits(trained[2])
+    weights = trained[0].weights
     assert weights.shape == (n_labels, 26)
     assert np.isfinite(weights.data).all()
 
@@ -166,10 +152,6 @@ except KeyboardInterrupt:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["PPDSparse", "ProXML"])
 def test_interrupt_ends_the_training(name):
-    run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, name],
-        capture_output=True, text=True, timeout=300, check=True,
-    )  # fmt: skip
-    took, fitted = run.stdout.split()
+    took, fitted = run_python("-c", INTERRUPTED, name).split()
     assert float(took) < 0.5
     assert fitted == "False"

@@ -5,33 +5,33 @@ import pytest
 
 from defrag import _core
 
-NO_PAIRS = np.zeros(0, dtype=np.int32)
-
 
 def corpus():
     return _core.TextCorpus(["two words", "two other words"], n_threads=1, progress=None)
 
 
+def choose_terms(*, pairs, least=0, most=0, max_features=None):
+    lengths = {"pairs": pairs, "least": least, "most": most}
+    return corpus().choose_terms(**lengths, min_df=1, max_features=max_features, n_threads=1)
+
+
+def features(words, word_feature, pairs=(), *, n_idf, least=0, most=0):
+    numbers = (np.array(some, dtype=np.int32) for some in (word_feature, pairs))
+    idf = np.ones(n_idf, dtype=np.float32)
+    return _core.TextFeatures(_core.StringList(words), *numbers, idf, least=least, most=most)
+
+
 @pytest.mark.parametrize(("least", "most"), [(-1, 3), (0, 3), (4, 3), (1, 0), (-3, -2)])
 def test_bad_lengths_of_n_grams_are_refused(least, most):
     with pytest.raises(ValueError, match="n-grams must be positive and must not decrease"):
-        corpus().choose_terms(
-            pairs=False, least=least, most=most, min_df=1, max_features=None, n_threads=1
-        )
+        choose_terms(pairs=False, least=least, most=most)
     with pytest.raises(ValueError, match="lengths of n-grams"):
-        _core.TextFeatures(
-            _core.StringList(["ab"]),
-            np.zeros(1, np.int32),
-            NO_PAIRS,
-            np.ones(1, np.float32),
-            least=least,
-            most=most,
-        )
+        features(["ab"], [0], n_idf=1, least=least, most=most)
 
 
 def test_negative_number_of_features_is_refused():
     with pytest.raises(ValueError, match="max_features must not be negative"):
-        corpus().choose_terms(pairs=True, least=0, most=0, min_df=1, max_features=-1, n_threads=1)
+        choose_terms(pairs=True, max_features=-1)
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,7 @@ def test_negative_number_of_features_is_refused():
 )
 def test_features_that_do_not_fit_are_refused(words, word_feature, pairs, n_idf, message):
     with pytest.raises(ValueError, match=message):
-        _core.TextFeatures(
-            _core.StringList(words),
-            np.array(word_feature, dtype=np.int32),
-            np.array(pairs, dtype=np.int32),
-            np.ones(n_idf, dtype=np.float32),
-            least=0,
-            most=0,
-        )
+        features(words, word_feature, pairs, n_idf=n_idf)
 
 
 def test_lists_of_strings_are_checked():
@@ -69,9 +62,7 @@ def test_lists_of_strings_are_checked():
 
 
 def test_words_may_differ_in_trailing_zeros_only():
-    words = _core.StringList(["ab", "ab\0\0"])  # whose first bytes are the same
-    numbers, ones = np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32)
-    _core.TextFeatures(words, numbers, NO_PAIRS, ones, least=0, most=0)
+    features(["ab", "ab\0\0"], [0, 1], n_idf=2)  # whose first bytes are the same
 
 
 def test_wrong_number_of_stems_is_refused():

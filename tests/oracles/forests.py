@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from tests.oracles.kmeans import assign_to_centres, centres_of
+from tests.oracles.sparse_learners import descend
 
 MASK = 2**64 - 1
 FOREST_STAGE = 8
@@ -99,22 +100,14 @@ def logistic_objective(w, rows, positive, costs):
     return np.abs(w).sum() + (costs * np.logaddexp(0.0, -margins)).sum()
 
 
-def logistic_minimum(rows, positive, costs, *, n_steps=20_000):
-    """Minimise the objective by accelerated proximal gradient."""
+def logistic_minimum(rows, positive, costs):
+    """Minimise the objective."""
     s = np.where(positive, 1.0, -1.0)
     step = 4.0 / (costs.max() * np.linalg.norm(rows, 2) ** 2)
-    w = point = np.zeros(rows.shape[1])
-    momentum = 1.0
-    for _ in range(n_steps):
-        gradient = rows.T @ (-costs * s / (1.0 + np.exp(s * (rows @ point))))
-        moved = point - step * gradient
-        moved = np.sign(moved) * np.maximum(np.abs(moved) - step, 0.0)
-        if (point - moved) @ (moved - w) > 0.0:
-            momentum = 1.0
-        following = (1.0 + math.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-        point = moved + (momentum - 1.0) / following * (moved - w)
-        w, momentum = moved, following
-    return w
+    return descend(
+        lambda w: rows.T @ (-costs * s / (1.0 + np.exp(s * (rows @ w)))),
+        step, np.ones(rows.shape[1]), n_steps=20_000,
+    )  # fmt: skip
 
 
 def hash_item(key, item, n_buckets, n_kept=65536):
