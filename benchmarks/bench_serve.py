@@ -28,12 +28,6 @@ from defrag import load as load_model
 from serve_load import K, load, requests_for
 
 N_TEXTS = 2000
-HERE = Path(__file__).resolve().parent
-
-
-def texts_of(data: Any, part: Any) -> list[str]:
-    """Return the words of points as texts."""
-    return [" ".join(data.feature_names[row.indices]) for row in part.X]
 
 
 def children(process: int) -> list[int]:
@@ -57,11 +51,10 @@ def private_megabytes(process: int) -> float:
 
 
 @contextmanager
-def serving(*command: str) -> Iterator[tuple[int, int]]:
-    """Start a server that prints its address; give its process and port."""
-    server = subprocess.Popen(
-        [sys.executable, *command], stdout=subprocess.PIPE, text=True, cwd=HERE
-    )
+def serving(model: Path, workers: int) -> Iterator[tuple[int, int]]:
+    """Start a server; give its process and port."""
+    command = ["defrag", "serve", str(model), "--port", "0", "--workers", str(workers)]
+    server = subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.PIPE, text=True)
     try:
         line = server.stdout.readline() if server.stdout else ""
         yield server.pid, int(re.findall(r":(\d+)$", line.strip())[0])
@@ -74,9 +67,7 @@ def workers_of(supervisor: int) -> list[int]:
     return [worker for generation in children(supervisor) for worker in children(generation)]
 
 
-def measure(
-    name: str, port: int, workers: list[int], requests: list[bytes], seconds: float
-) -> None:
+def measure(port: int, workers: list[int], requests: list[bytes], seconds: float) -> None:
     """Print throughput and times of some numbers of connections."""
     load(port, requests, connections=8, seconds=seconds / 4)
     for connections in (1, 8, 64):
@@ -84,7 +75,7 @@ def measure(
         found = load(port, requests, connections=connections, seconds=seconds)
         rate = len(found.seconds) / (cpu_of(workers) - before)
         print(
-            f"{name:<22} {connections} connections: {rate:6.0f} per CPU-second, p50 "
+            f"{connections} connections: {rate:6.0f} per CPU-second, p50 "
             f"{found.percentile(0.5):.2f} ms, p99 {found.percentile(0.99):.2f} ms, "
             f"{len(found.errors)} errors"
         )
@@ -92,11 +83,10 @@ def measure(
 
 def throughput(path: Path, requests: list[bytes], seconds: float) -> None:
     for workers in (1, 2, 4):
-        arguments = ("-m", "defrag", "serve", str(path), "--port", "0", "--workers", str(workers))
-        with serving(*arguments) as (supervisor, port):
+        with serving(path, workers) as (supervisor, port):
             found = workers_of(supervisor)
             if workers == 1:
-                measure("defrag serve", port, found, requests, seconds)
+                measure(port, found, requests, seconds)
             else:
                 load(port, requests, connections=8 * workers, seconds=seconds)
             private = ", ".join(f"{private_megabytes(worker):.1f}" for worker in found)
@@ -131,20 +121,19 @@ def endurance(
         with served.open("r+b") as file:
             file.truncate(served.stat().st_size // 2)
 
-    arguments = ("-m", "defrag", "serve", str(served), "--port", "0", "--workers", "2")
-    with serving(*arguments) as (supervisor, port):
-        events: list[tuple[float, str, Callable[[], object]]] = [
-            (0.02, "worker killed", lambda: os.kill(workers_of(supervisor)[0], signal.SIGKILL)),
-            (0.05, "file cut in place", break_in_place),
+    with serving(served, 2) as (supervisor, port):
+        events: list[tuple[float, Callable[[], object]]] = [
+            (0.02, lambda: os.kill(workers_of(supervisor)[0], signal.SIGKILL)),
+            (0.05, break_in_place),
         ]
-        for number in range(reloads):
-            source = one if number % 2 else other
-            share = 0.15 + 0.75 * number / reloads
-            events.append((share, "model replaced", partial(replace, source)))
+        events += [
+            (0.15 + 0.75 * number / reloads, partial(replace, one if number % 2 else other))
+            for number in range(reloads)
+        ]
         start = time.monotonic()
 
         def disturb() -> None:
-            for share, _, act in events:
+            for share, act in events:
                 time.sleep(max(0.0, start + share * seconds - time.monotonic()))
                 act()
 
@@ -175,9 +164,8 @@ def main() -> None:
     parser.add_argument("--reloads", type=int, default=20, help="during these seconds")
     options = parser.parse_args()
     data = load_dataset("debian")
-    texts = texts_of(data, data.train)
-    labels = [data.label_names[row.indices].tolist() for row in data.train.Y]
-    asked = texts_of(data, data.test)[:N_TEXTS]
+    texts, labels = data.texts("train")
+    asked = data.texts("test")[0][:N_TEXTS]
     requests = requests_for(asked)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

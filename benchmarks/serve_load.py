@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import selectors
 import socket
@@ -14,24 +15,12 @@ K = 10
 
 @dataclass
 class Outcome:
-    """What a run found.
+    """What a run found."""
 
-    Attributes
-    ----------
-    seconds : list of float
-        Time to each answer.
-    errors : list of str
-        Answers that are not 200.
-    wrong : int
-        Answers that are none of those expected.
-    cut : int
-        Connections that ended without an answer; the request was sent again.
-    """
-
-    seconds: list[float] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    wrong: int = 0
-    cut: int = 0
+    seconds: list[float] = field(default_factory=list)  # to each answer
+    errors: list[str] = field(default_factory=list)  # answers that are not 200
+    wrong: int = 0  # answers that are none of those expected
+    cut: int = 0  # connections that ended without an answer; the request was sent again
 
     def note(self, client: _Client, head: bytes, body: bytes, right: list[Any] | None) -> None:
         """Add an answer; ``right`` are those that it may be, decoded."""
@@ -50,9 +39,6 @@ class Outcome:
 class _Client:
     def __init__(self, port: int) -> None:
         self.port = port
-        self.received = b""
-        self.number = 0
-        self.sent = 0.0
         self.connect()
 
     def connect(self) -> None:
@@ -92,38 +78,24 @@ def load(
     seconds: float,
     expected: list[list[Any]] | None = None,
 ) -> Outcome:
-    """Send requests in turn over some connections.
+    """Send requests in turn over some connections, each of which has one request at a time.
 
-    Parameters
-    ----------
-    port : int
-        On this machine.
-    requests : list of bytes
-        The requests.
-    connections : int
-        Connections, each with one request at a time.
-    seconds : float
-        How long.
-    expected : list of lists, optional
-        The answers, decoded, that are right for each request.
+    ``expected`` has the answers that are right for each request, decoded.
     """
     outcome = Outcome()
     selector = selectors.DefaultSelector()
     clients = [_Client(port) for _ in range(connections)]
-    count = 0
+    turn = itertools.cycle(range(len(requests)))
 
-    def ask(client: _Client, number: int) -> None:
+    def ask(client: _Client, number: int, *, anew: bool = False) -> None:
+        if anew:
+            client.socket.close()
+            client.connect()
         client.send(number, requests[number])
         selector.register(client.socket, selectors.EVENT_READ, client)
 
-    def ask_again(client: _Client, number: int) -> None:
-        client.socket.close()
-        client.connect()
-        ask(client, number)
-
     for client in clients:
-        ask(client, count % len(requests))
-        count += 1
+        ask(client, next(turn))
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         for key, _ in selector.select(0.1):
@@ -133,15 +105,13 @@ def load(
             except ConnectionError:
                 outcome.cut += 1
                 selector.unregister(client.socket)
-                ask_again(client, client.number)
+                ask(client, client.number, anew=True)
                 continue
             if found is None:
                 continue
             outcome.note(client, *found, None if expected is None else expected[client.number])
             selector.unregister(client.socket)
-            again = ask_again if b"connection: close" in found[0].lower() else ask
-            again(client, count % len(requests))
-            count += 1
+            ask(client, next(turn), anew=b"connection: close" in found[0].lower())
     for client in clients:
         client.socket.close()
     return outcome

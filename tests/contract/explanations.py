@@ -13,8 +13,6 @@ ROWS = (1, 2, 5, 11, 30)
 
 
 def explanations_add_up_to_predicted_scores(subject, _folder):
-    if not subject.classifies:
-        return
     model = subject.fitted()
     n_explained = 0
     for number, row in enumerate(rows()):
@@ -60,8 +58,6 @@ def check_explanation(one, row):
 
 
 def every_label_can_be_explained(subject, _folder):
-    if not subject.classifies:
-        return
     X = small_data()[0]
     model = subject.fitted()
     for label in range(model.n_labels_):  # labels without points, and labels no search finds
@@ -78,8 +74,6 @@ def every_label_can_be_explained(subject, _folder):
 
 
 def a_loaded_model_explains_the_same(subject, folder):
-    if not subject.classifies:
-        return
     X = small_data()[0]
     model = subject.fitted()
     model.save(folder / "explained.safetensors")
@@ -90,8 +84,6 @@ def a_loaded_model_explains_the_same(subject, folder):
 
 
 def label_features_score_as_points_of_one_feature(subject, _folder):
-    if not subject.classifies:
-        return
     model = subject.fitted()
     found = model.label_features(1, n=3)
     assert len(found.features) <= 3

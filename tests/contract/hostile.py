@@ -1,6 +1,7 @@
 """Checks: values that no user means, set on a fitted estimator, and what it does then."""
 
 import contextlib
+import reprlib
 
 import numpy as np
 from scipy import sparse
@@ -40,11 +41,6 @@ def _try_parameters(step, subject, folder):
                 changed.save(path)
 
 
-def learnt_names(model):
-    """Return the names of what was learnt."""
-    return [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
-
-
 def hostile_attributes_never_crash(subject, folder):
     """Check that whatever is done to what was learnt, Python survives."""
     assert len(run_in_child(_try_attributes, subject, folder, seconds=300)) > 30
@@ -54,8 +50,10 @@ def _try_attributes(step, subject, folder):
     X = small_data()[0][:6]
     wide = sparse.csr_array(np.eye(6, 1000, k=994, dtype=np.float32))
     path = folder / "hostile.safetensors"
-    for name in learnt_names(subject.fitted()):
-        for value in [*LEARNT, *_like(getattr(subject.fitted(), name))]:
+    learnt = {name: value for name, value in vars(subject.fitted()).items()
+              if name.endswith("_") and not name.startswith("_")}  # fmt: skip
+    for name, known in learnt.items():
+        for value in [*LEARNT, *_like(known)]:
             changed = subject.fitted()
             setattr(changed, name, value)
             for what, ask in (
@@ -63,7 +61,7 @@ def _try_attributes(step, subject, folder):
                 ("answers wide", lambda model: answers(model, wide)),
                 ("save", lambda model: model.save(path)),
             ):
-                step(f"{what} with {name}={_short(value)}")
+                step(f"{what} with {name}={reprlib.repr(value)!r}")
                 try:
                     ask(changed)
                 except Exception as error:  # noqa: BLE001 - any exception is no crash
@@ -73,31 +71,20 @@ def _try_attributes(step, subject, folder):
 def _like(value):
     """Yield arrays of the type of a learnt one, with other sizes and with values out of range."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
-        yield value[:1]
-        yield value[:0]
-        yield np.tile(value, 3)
-        yield value.astype(np.float64)
-        yield value.reshape(1, -1)
-        if value.dtype.kind in "iu":
-            info = np.iinfo(value.dtype)
-            yield np.full_like(value, info.max)
-            yield np.full_like(value, info.min)
-            yield np.full_like(value, 1_000_000)
-        else:
+        yield from (value[:1], value[:0], np.tile(value, 3))
+        yield from (value.astype(np.float64), value.reshape(1, -1))
+        if value.dtype.kind == "f":
             yield np.full_like(value, np.nan)
+        else:
+            info = np.iinfo(value.dtype)
+            yield from (np.full_like(value, one) for one in (info.max, info.min, 1_000_000))
     if sparse.issparse(value):
-        yield sparse.csr_array((1, 1), dtype=np.float32)
-        yield sparse.csr_array((value.shape[1], value.shape[0]), dtype=np.float32)
-        outside = sparse.csr_array(value.copy())
-        outside.indices[:] = 2**31 - 1
-        yield outside
-        outside = sparse.csr_array(value.copy())
-        outside.indptr[-1] = 2**30
-        yield outside
-
-
-def _short(value):
-    return repr(value)[:60].replace("\n", " ")
+        for shape in ((1, 1), value.shape[::-1]):
+            yield sparse.csr_array(shape, dtype=np.float32)
+        for part, places, wrong in (("indices", slice(None), 2**31 - 1), ("indptr", -1, 2**30)):
+            outside = sparse.csr_array(value.copy())
+            getattr(outside, part)[places] = wrong
+            yield outside
 
 
 SLOW_CHECKS = [hostile_parameters_are_refused_or_harmless, hostile_attributes_never_crash]

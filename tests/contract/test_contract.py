@@ -6,40 +6,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from defrag import Agglomerated, Defrag, LabelTree
 from defrag.agglomeration import Hybrid
 from defrag.classifiers._base import Classifier
-from tests.contract import hostile
-from tests.contract.checks import CHECKS, SLOW_CHECKS
+from tests.contract.checks import pairs
 from tests.contract.subject import subjects
 
-EVERY = pytest.mark.parametrize("subject", subjects(), ids=str)
 
-
-def name_of(check):
-    return check.__name__
-
-
-@EVERY
-@pytest.mark.parametrize("check", CHECKS, ids=name_of)
+@pytest.mark.parametrize(("subject", "check"), pairs(subjects()))
 def test_contract(subject, check, tmp_path):
-    check(subject, tmp_path)
-
-
-SANITIZED = [
-    hostile.hostile_parameters_are_refused_or_harmless,
-    hostile.hostile_attributes_never_crash,
-]
-
-
-@pytest.mark.slow
-@EVERY
-@pytest.mark.parametrize(
-    "check",
-    [
-        pytest.param(check, marks=pytest.mark.sanitize if check in SANITIZED else ())
-        for check in SLOW_CHECKS
-    ],
-    ids=name_of,
-)
-def test_slow_contract(subject, check, tmp_path):
     check(subject, tmp_path)
 
 

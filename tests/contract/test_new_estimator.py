@@ -8,7 +8,7 @@ from defrag import load, registry
 from defrag.exceptions import ModelFormatError
 from defrag.io import write_xmc
 from defrag.registry import registered
-from tests.contract.checks import CHECKS, SLOW_CHECKS
+from tests.contract.checks import checks_of
 from tests.contract.subject import Subject, small_data
 from tests.contract.test_contract import declared
 from tests.contract.toy import TOY, MeanPoint
@@ -23,7 +23,7 @@ def subject():
     assert TOY not in registry.entries()
 
 
-@pytest.mark.parametrize("check", [*CHECKS, *SLOW_CHECKS], ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", checks_of(Subject(TOY)), ids=lambda check: check.__name__)
 def test_contract(subject, check, tmp_path):
     check(subject, tmp_path)
 

@@ -3,21 +3,14 @@
 import numpy as np
 import pytest
 
-from tests.contract.checks import OF_ALL
-from tests.contract.refits import SLOW_CHECKS
+from tests.contract.checks import pairs
 from tests.contract.subject import STRANGE, answer_bits, answers, text_subjects
-from tests.contract.test_contract import name_of
 from tests.helpers.bits import bits
 
 EVERY = pytest.mark.parametrize("subject", text_subjects(), ids=str)
 
 
-@EVERY
-@pytest.mark.parametrize(
-    "check",
-    [*OF_ALL, *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW_CHECKS)],
-    ids=name_of,
-)
+@pytest.mark.parametrize(("subject", "check"), pairs(text_subjects()))
 def test_contract(subject, check, tmp_path):
     check(subject, tmp_path)
 
