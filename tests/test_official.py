@@ -95,18 +95,17 @@ def is_fixed_point(Z, left):
 
 def has_tie_at_the_cut(Z, n_left, first, second):
     """Return whether some round of the split cuts through equal scores."""
-    left_sum, right_sum = Z[first], Z[second]
-    previous = None
+    left, right, sides = Z[first], Z[second], set()
     while True:
-        scores = Z @ (oracles.unit(left_sum) - oracles.unit(right_sum))
+        scores = Z @ (oracles.unit(left) - oracles.unit(right))
         order = np.lexsort((np.arange(len(Z)), -scores))
         if abs(scores[order[n_left - 1]] - scores[order[n_left]]) < 1e-6:
             return True
-        left = np.isin(np.arange(len(Z)), order[:n_left])
-        if previous is not None and np.array_equal(left, previous):
+        side = frozenset(order[:n_left].tolist())
+        if side in sides:
             return False
-        previous = left
-        left_sum, right_sum = Z[left].sum(axis=0), Z[~left].sum(axis=0)
+        sides.add(side)
+        left, right = Z[order[:n_left]].sum(axis=0), Z[order[n_left:]].sum(axis=0)
 
 
 def test_official_groups_are_reproduced_up_to_ties(bibtex):
