@@ -16,12 +16,7 @@ import numpy as np
 
 from defrag import TextVectorizer, Thesaurus
 from defrag.exceptions import FormatError
-from defrag.io import (
-    groups,
-    read_texts,
-    read_word_vectors,
-    write_npz,
-)
+from defrag.io import groups, read_texts, read_word_vectors, write_npz
 from defrag.io.files import InputStream
 from defrag.io.npz import parse_npz
 from defrag.io.points import parse_points
@@ -197,43 +192,41 @@ def _archive():
     return (RUN / "a.npz").read_bytes()
 
 
+def _with_option(choice, texts):
+    return [bytes([choice]) + text for text in texts]
+
+
 def _numbered(texts):
     return [bytes([place]) + text for place, text in enumerate(texts)]
 
 
 READERS = {
-    "vectoriser": read_vectoriser,
-    "corpora": read_corpora,
-    "archives": read_archives,
-    "matrices": read_matrices,
-    "points": read_points,
-    "groups": read_groups,
-    "predictions": read_scores,
-    "word vectors": read_vectors,
-    "svmlight": read_svm,
-    "thesauri": read_thesauri,
-    "model files": read_models,
-}
-SEEDS = {
-    "vectoriser": [bytes([choice]) + "\0".join(WORDS).encode() for choice in range(64)],
-    "corpora": [
-        bytes([place + 8 * separator]) + text
-        for place, text in enumerate(CORPORA) for separator in range(5)
-    ],
-    "archives": [b"\0" + _archive()],
-    "matrices": [
-        bytes([place]) + text
-        for place, layout in enumerate(LAYOUTS) for text in MATRICES[layout]
-    ],
-    "points": [b"\0" + text for text in MATRICES["combined"]],
-    "groups": _numbered(GROUPS),
-    "predictions": [b"\0" + text for text in MATRICES["scores"]],
-    "word vectors": [b"\0cat 1 0.5\ndog 0 2\n", b"\x002 3\ncat 1 2 3\r\n. . 4 5 6\n"],
-    "svmlight": [bytes([128]) + text for text in MATRICES["svmlight"]],
-    "thesauri": _numbered(text.encode() for text in formats().values()),
-    "model files": [b"\0" + models.good(name) for name in models.VARIANTS],
+    "vectoriser": (
+        read_vectoriser,
+        [bytes([choice]) + "\0".join(WORDS).encode() for choice in range(64)],
+    ),
+    "corpora": (
+        read_corpora,
+        [bytes([place + 8 * separator]) + text
+         for place, text in enumerate(CORPORA) for separator in range(5)],
+    ),
+    "archives": (read_archives, [b"\0" + _archive()]),
+    "matrices": (
+        read_matrices,
+        [bytes([place]) + text
+         for place, layout in enumerate(LAYOUTS) for text in MATRICES[layout]],
+    ),
+    "points": (read_points, _with_option(0, MATRICES["combined"])),
+    "groups": (read_groups, _numbered(GROUPS)),
+    "predictions": (read_scores, _with_option(0, MATRICES["scores"])),
+    "word vectors": (
+        read_vectors, [b"\0cat 1 0.5\ndog 0 2\n", b"\x002 3\ncat 1 2 3\r\n. . 4 5 6\n"],
+    ),
+    "svmlight": (read_svm, _with_option(128, MATRICES["svmlight"])),
+    "thesauri": (read_thesauri, _numbered(text.encode() for text in formats().values())),
+    "model files": (read_models, _with_option(0, map(models.good, models.VARIANTS))),
 }  # fmt: skip
-"""Good inputs of every reader, behind the byte of their options."""
+"""Every reader, and good inputs behind the byte of their options."""
 
 
 def is_refused(reader, data):
@@ -242,7 +235,7 @@ def is_refused(reader, data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            READERS[reader](data[0], data[1:])
+            READERS[reader][0](data[0], data[1:])
         except FormatError as error:
             refusal = str(error)
     assert time.process_time() - start < 2.0, data
@@ -253,7 +246,7 @@ def is_refused(reader, data):
 
 def fuzz(reader, n_inputs, seed=0):
     """Read n broken inputs; return how many of them were refused."""
-    return sum(is_refused(reader, data) for data in broken(SEEDS[reader], n_inputs, seed))
+    return sum(is_refused(reader, data) for data in broken(READERS[reader][1], n_inputs, seed))
 
 
 def one_input(data):
@@ -264,8 +257,8 @@ def one_input(data):
 
 def seeds():
     """Yield good inputs for ``one_input``."""
-    for place, reader in enumerate(READERS):
-        yield from (bytes([place]) + data for data in SEEDS[reader])
+    for place, (_, inputs) in enumerate(READERS.values()):
+        yield from (bytes([place]) + data for data in inputs)
 
 
 def _file(data):
