@@ -11,23 +11,11 @@ os.environ.setdefault("DEFRAG_DATA", str(ROOT.parent / "shared" / "data"))
 DATA = Path(os.environ["DEFRAG_DATA"])
 
 # Pages whose examples take more than a third of a second: marked here, as they cannot do it.
-SLOW_PAGES = {
-    "README.md",
-    "docs/agglomeration.md",
-    "docs/baselines.md",
-    "docs/clusterings.md",
-    "docs/embeddings.md",
-    "docs/experiments.md",
-    "docs/explain.md",
-    "docs/forests.md",
-    "docs/in_practice.md",
-    "docs/matrices.md",
-    "docs/missing_features.md",
-    "docs/rare_labels.md",
-    "docs/retraining.md",
-    "docs/tutorial.md",
-    "docs/tutorial_serve.md",
-}
+SLOW_PAGES = (
+    "agglomeration", "baselines", "clusterings", "embeddings", "experiments", "explain", "forests",
+    "in_practice", "matrices", "missing_features", "rare_labels", "retraining", "tutorial",
+    "tutorial_serve",
+)  # fmt: skip
 # The longest tests start first, or one process would end long after the others.
 LONG = ("annif/test_stock_annif.py", "distributed/test_ray.py", "classifiers/test_one_vs_rest.py")
 
@@ -78,7 +66,7 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(items):
     """Mark pages that take long, and put the longest tests first."""
-    slow = {ROOT / page for page in SLOW_PAGES}
+    slow = {ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in SLOW_PAGES)}
     for item in items:
         if item.path in slow:
             item.add_marker(pytest.mark.slow)

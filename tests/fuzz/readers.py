@@ -142,7 +142,7 @@ def read_groups(choice, data):
     try:
         wanted = parse_groups(data)
     except GroupError as error:
-        line = error.line
+        (line,) = error.args
     with mock.patch.object(groups, "_BLOCK_BYTES", (1, 7, 1 << 20)[choice % 3]):
         try:
             labels, n_groups = groups.parse_groups(_stream(data), allow_missing=True)

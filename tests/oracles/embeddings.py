@@ -12,33 +12,33 @@ def pair_dots(pattern, left, right):
     return np.array([left[r] @ right[c] for r, c in zip(rows, pattern.indices, strict=True)])
 
 
+def best_columns(scores, n_best):
+    """Return the columns of the highest finite scores of each row, and the scores."""
+    ids = np.full((len(scores), n_best), -1)
+    best = np.zeros((len(scores), n_best))
+    for i, row in enumerate(scores):
+        found = np.flatnonzero(row > -np.inf)
+        order = sorted(found, key=lambda column: (-row[column], column))[:n_best]
+        ids[i, : len(order)], best[i, : len(order)] = order, row[order]
+    return ids, best
+
+
 def best_rows(queries, rows, n_best, bias=None):
     """Return the rows with the highest products for each query, and the products."""
     start = np.zeros(len(rows)) if bias is None else bias.astype(np.float64)
-    ids = np.full((len(queries), n_best), -1)
-    scores = np.zeros((len(queries), n_best))
-    for q, query in enumerate(queries.astype(np.float64)):
-        products = rows.astype(np.float64) @ query + start
-        order = sorted(range(len(rows)), key=lambda r: (-products[r], r))[:n_best]
-        ids[q, : len(order)] = order
-        scores[q, : len(order)] = products[order]
-    return ids, scores
+    products = queries.astype(np.float64) @ rows.astype(np.float64).T + start
+    return best_columns(products, n_best)
 
 
 def votes(neighbours, weights, Y, k):
     """Return the labels whose neighbours have the highest sum of weights."""
     dense = Y.toarray()
-    labels = np.full((len(neighbours), k), -1)
-    scores = np.zeros((len(neighbours), k))
+    sums = np.zeros((len(neighbours), Y.shape[1]))
     for row, (ids, own) in enumerate(zip(neighbours, weights, strict=True)):
-        sums = np.zeros(Y.shape[1])
         for neighbour, weight in zip(ids, own, strict=True):
             if neighbour >= 0 and weight > 0:
-                sums += weight * dense[neighbour]
-        order = sorted(np.flatnonzero(sums > 0), key=lambda label: (-sums[label], label))[:k]
-        labels[row, : len(order)] = order
-        scores[row, : len(order)] = sums[order]
-    return labels, scores
+                sums[row] += weight * dense[neighbour]
+    return best_columns(np.where(sums > 0, sums, -np.inf), k)
 
 
 def leml_objective(X, Y, W, H, l2):

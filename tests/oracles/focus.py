@@ -12,10 +12,8 @@ def focus_rows(X, importance, factor, budget):
     """Keep the most important entries of each row, by sorting all of them."""
     rows = []
     for i in range(X.shape[0]):
-        ids, values = (
-            X.indices[X.indptr[i] : X.indptr[i + 1]],
-            X.data[X.indptr[i] : X.indptr[i + 1]],
-        )
+        own = slice(X.indptr[i], X.indptr[i + 1])
+        ids, values = X.indices[own], X.data[own]
         keys = np.abs(values) * importance[ids]
         n_kept = len(ids) if budget == 0 else min(len(ids), math.ceil(budget * math.sqrt(len(ids))))
         order = sorted(range(len(ids)), key=lambda p: (-keys[p], ids[p]))
@@ -28,7 +26,7 @@ def focus_rows(X, importance, factor, budget):
 
 def feature_importance(X, Y, groups, options):
     """Train the pilot step by step: unit rows, unions of labels, one-vs-rest classifiers."""
-    lengths = np.sqrt(np.square(X.data.astype(np.float64)) @ _owners(X))
+    lengths = np.linalg.norm(X.toarray().astype(np.float64), axis=1)
     unit = X.copy()
     unit.data = (X.data / np.repeat(lengths, np.diff(X.indptr))).astype(np.float32)
     unions = np.zeros((16, X.shape[0]), dtype=np.float32)
@@ -36,9 +34,3 @@ def feature_importance(X, Y, groups, options):
         unions[groups[label], point] = 1.0
     weights = _native.solve_blocks(unit, sparse.csr_array(unions), options, n_threads=1).weights
     return np.sqrt(np.square(weights.toarray().astype(np.float64)).sum(axis=1))
-
-
-def _owners(X):
-    """Return a matrix with a 1 for each entry of X and its row."""
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    return sparse.csr_array((np.ones(X.nnz), (np.arange(X.nnz), rows)), shape=(X.nnz, X.shape[0]))

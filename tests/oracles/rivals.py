@@ -17,12 +17,7 @@ def joint_information(joint):
     """Add up p ln(p / (p_row p_column)) over a table, one entry at a time."""
     joint = np.asarray(joint, dtype=np.float64) / np.sum(joint)
     rows, columns = joint.sum(axis=1), joint.sum(axis=0)
-    total = 0.0
-    for j in range(joint.shape[0]):
-        for label in range(joint.shape[1]):
-            p = joint[j, label]
-            total += p * np.log(p / (rows[j] * columns[label])) if p > 0 else 0.0
-    return total
+    return sum(p * np.log(p / (rows[j] * columns[k])) for (j, k), p in np.ndenumerate(joint) if p)
 
 
 def divergences(joint, pooled, smoothing):

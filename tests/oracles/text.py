@@ -24,11 +24,7 @@ LARGEST_FLOAT = Fraction(float(np.finfo(np.float32).max))
 
 
 class OracleError(Exception):
-    """The text breaks a rule in this line (0: in none)."""
-
-    def __init__(self, line):
-        super().__init__(line)
-        self.line = line
+    """The text breaks a rule."""
 
 
 @dataclass
@@ -70,14 +66,15 @@ def nearest_float(text):
 
 def parse(text, layout, *, n_features=None, n_labels=None, first_feature=0, first_label=0,
           drop_non_finite=False):  # fmt: skip
-    """Parse a whole text; raise OracleError with the line of the first broken rule."""
-    if not text:
-        raise OracleError(0)
+    """Parse a whole text; return the result and the line of the first broken rule (0: in none)."""
     result = Parsed()
+    if not text:
+        return result, 0
     limits = {"feature": n_features, "label": n_labels}
     firsts = {"feature": first_feature, "label": first_label}
+    rules = layout, limits, firsts, drop_non_finite
     lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if not lines[-1] and (text.endswith(b"\n")):
+    if not lines[-1] and text.endswith(b"\n"):
         lines.pop()
     need_header = layout != "svmlight"
     n_blank = 0
@@ -85,37 +82,33 @@ def parse(text, layout, *, n_features=None, n_labels=None, first_feature=0, firs
         if raw.startswith(b"#"):
             continue
         line = raw.partition(b"#")[0] if b"#" in raw else raw.removesuffix(b"\r")
-        if need_header:
-            result.declared = _header(line, layout, number)
-            _declare(limits, layout, result.declared)
-            need_header = False
-            continue
-        if layout == "svmlight" and not line:
-            result.skipped_lines += 1
-            continue
-        rules = (layout, limits, firsts, drop_non_finite)
-        pairs, labels = _row(line, result, rules, number)
+        try:
+            if need_header:
+                result.declared = _header(line, layout)
+                _declare(limits, layout, result.declared)
+                need_header = False
+                continue
+            if layout == "svmlight" and not line:
+                result.skipped_lines += 1
+                continue
+            pairs, labels = _row(line, result, rules)
+        except OracleError:
+            return result, number
         result.rows.append(pairs)
         result.labels.append(labels)
         n_blank = n_blank + 1 if not line.strip(b" \t") else 0
-    if need_header:
-        raise OracleError(0)
     if result.declared:
         extra = min(max(0, len(result.rows) - result.declared[0]), n_blank)
         del result.rows[len(result.rows) - extra :]
         del result.labels[len(result.labels) - extra :]
-    return result
+    return result, 0 if need_header else None
 
 
-def _header(line, layout, number):
+def _header(line, layout):
     tokens = [token for token in re.split(rb"[ \t]+", line) if token]
-    if len(tokens) != (3 if layout == "combined" else 2):
-        raise OracleError(number)
-    if any(not INDEX.fullmatch(token) or len(token) > 18 for token in tokens):
-        raise OracleError(number)
-    numbers = tuple(map(int, tokens))
-    if max(numbers[1:]) >= 2**31:
-        raise OracleError(number)
+    numbers = tuple(map(_whole, tokens))
+    if len(numbers) != (3 if layout == "combined" else 2) or max(numbers[1:]) >= 2**31:
+        raise OracleError
     return numbers
 
 
@@ -127,17 +120,21 @@ def _declare(limits, layout, declared):
             limits[name] = size
 
 
-def _id(token, kind, limits, firsts, number):
+def _whole(token):
     if not INDEX.fullmatch(token) or len(token) > 18:
-        raise OracleError(number)
-    index = int(token) - firsts[kind]
+        raise OracleError
+    return int(token)
+
+
+def _id(token, kind, limits, firsts):
+    index = _whole(token) - firsts[kind]
     limit = limits[kind] if limits[kind] is not None else 2**31 - 1
     if not 0 <= index < limit:
-        raise OracleError(number)
+        raise OracleError
     return index
 
 
-def _row(line, result, rules, number):
+def _row(line, result, rules):
     layout, limits, firsts, drop_non_finite = rules
     tokens = [token for token in re.split(rb"[ \t]+", line) if token]
     labels = []
@@ -145,15 +142,15 @@ def _row(line, result, rules, number):
     if layout in ("combined", "svmlight") and tokens and not begins_with_blank:
         head = tokens[0].partition(b":")[0]
         if b":" not in tokens[0] or not INDEX.fullmatch(head):
-            ids = [_id(t, "label", limits, firsts, number) for t in tokens.pop(0).split(b",")]
+            ids = [_id(t, "label", limits, firsts) for t in tokens.pop(0).split(b",")]
             labels = sorted(set(ids))
             result.repeated_labels += len(ids) - len(labels)
     kind = "label" if layout in PAIRS_ARE_LABELS else "feature"
     pairs = {}
     for token in tokens:
         head, colon, tail = token.partition(b":")
-        index = _id(head, kind, limits, firsts, number)
-        value = _value(tail, number, drop_non_finite) if colon else np.float32(1)
+        index = _id(head, kind, limits, firsts)
+        value = _value(tail, drop_non_finite) if colon else np.float32(1)
         if value is None:
             result.non_finite += 1
             continue
@@ -162,15 +159,15 @@ def _row(line, result, rules, number):
         if value == 0 and layout != "scores":
             continue
         pairs.setdefault(index, []).append(value)
-    return _joined(pairs, result, layout, number), labels
+    return _joined(pairs, result, layout), labels
 
 
-def _joined(pairs, result, layout, number):
+def _joined(pairs, result, layout):
     joined = {}
     for index, values in sorted(pairs.items()):
         repeats = len(values) - 1
         if repeats and layout == "scores":
-            raise OracleError(number)
+            raise OracleError
         if layout == "labels":
             result.repeated_labels += repeats
             joined[index] = np.float32(1)
@@ -182,22 +179,21 @@ def _joined(pairs, result, layout, number):
         with np.errstate(over="ignore"):
             total = np.float32(total)
         if not np.isfinite(total):
-            raise OracleError(number)
+            raise OracleError
         if total != 0 or layout == "scores":
             joined[index] = total
     return joined
 
 
-def _value(text, number, drop_non_finite):
+def _value(text, drop_non_finite):
+    value = None
     if NUMBER.fullmatch(text):
         value = nearest_float(text)
-        if value is not None:
-            return value
     elif not NON_FINITE.fullmatch(text):
-        raise OracleError(number)
-    if drop_non_finite:
-        return None
-    raise OracleError(number)
+        raise OracleError
+    if value is None and not drop_non_finite:
+        raise OracleError
+    return value
 
 
 def native(text, layout, **options):
@@ -210,11 +206,7 @@ def native(text, layout, **options):
 
 def assert_same(text, layout, **options):
     """Check that both parsers give the same matrices bit by bit, or refuse the same line."""
-    expected, bad_line = None, None
-    try:
-        expected = parse(text, layout, **options)
-    except OracleError as error:
-        bad_line = error.line
+    expected, bad_line = parse(text, layout, **options)
     if bad_line is not None:
         with pytest.raises(FormatError, match="text:" if bad_line else "text: ") as caught:
             native(text, layout, **options)

@@ -3,19 +3,12 @@
 import math
 import unicodedata
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 SPACELESS = (
-    "CJK UNIFIED IDEOGRAPH",
-    "CJK COMPATIBILITY IDEOGRAPH",
-    "IDEOGRAPHIC ITERATION MARK",
-    "HIRAGANA",
-    "KATAKANA",
-    "THAI CHARACTER",
-    "LAO ",
-    "KHMER ",
-    "MYANMAR ",
-)
+    "CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "IDEOGRAPHIC ITERATION MARK",
+    "HIRAGANA", "KATAKANA", "THAI CHARACTER", "LAO ", "KHMER ", "MYANMAR ",
+)  # fmt: skip
 
 
 def kind_of(character):
@@ -29,15 +22,9 @@ def kind_of(character):
 
 def split_words(text):
     """Return the words of a text."""
-    runs = []
-    for character in text:
-        kind = kind_of(character)
-        if not runs or runs[-1][0] != kind:
-            runs.append((kind, []))
-        runs[-1][1].append(character.lower()[0])
     words = []
-    for kind, characters in runs:
-        run = "".join(characters)
+    for kind, characters in groupby(text, kind_of):
+        run = "".join(character.lower()[0] for character in characters)
         if kind == "word" and len(run) >= 2:
             words.append(run)
         elif kind == "spaceless":
