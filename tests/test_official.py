@@ -34,6 +34,12 @@ def test_agglomeration_equals_official_output(bibtex, part):
     assert abs(result - expected).max() == 0.0
 
 
+OFFICIAL_XY = {
+    "representation": "xy", "sample_points": 0.2, "volume": "l0", "sample_labels": 7 / 159,
+    "min_labels": 7, "popularity": "sample", "unseen": "cluster",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [
@@ -43,18 +49,7 @@ def test_agglomeration_equals_official_output(bibtex, part):
         ({"sample_points": 1.0, "max_cluster_size": 4}, 0.394),
         ({"sample_points": 1.0, "max_cluster_size": 16}, 0.584),
         ({"sample_points": 1.0, "max_cluster_size": 32}, 0.636),
-        (
-            {
-                "representation": "xy",
-                "sample_points": 0.2,
-                "volume": "l0",
-                "sample_labels": 7 / 159,
-                "min_labels": 7,
-                "popularity": "sample",
-                "unseen": "cluster",
-            },
-            0.5784,
-        ),
+        (OFFICIAL_XY, 0.5784),
         ({"representation": "xy", "sample_points": 1.0}, 0.4089),
         ({"representation": "xy", "sample_points": 1.0, "max_cluster_size": 4}, 0.316),
         ({"representation": "xy", "sample_points": 1.0, "max_cluster_size": 16}, 0.474),

@@ -1,16 +1,18 @@
 """Presets: which classifier they choose, what that may cost, and what models say of it."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from defrag import DiSMEC, Focused, LabelTree, TextClassifier, load, presets
 from defrag.distributed import plan
+from defrag.io import write_xmc
 from defrag.persistence import describe
 from defrag.presets import Tried, choose, choose_for_rows, fold_of_rows, usual
+from tests.helpers.bits import bits
 from tests.helpers.cli_running import check_refusal, run_well
+from tests.helpers.cli_text_data import write_lines
 
 LABELS = [f"subject{i}" for i in range(40)]
 
@@ -81,18 +83,16 @@ def test_equal_rows_are_held_out_together():
 
 def test_model_says_why_it_has_its_base(tmp_path):
     texts, labels = corpus()
-    models = [TextClassifier(preset="best", random_state=0, n_jobs=n).fit(texts, labels)
-              for n in (1, 2)]  # fmt: skip
+    best = TextClassifier(preset="best", random_state=0)
+    models = [clone(best).set_params(n_jobs=n).fit(texts, labels) for n in (1, 2)]
     path = tmp_path / "m"
     models[0].save(path)
     told = describe(path)["chosen"]["text_classifier.chosen"]
     assert load(path).chosen_ == models[1].chosen_ == told
     assert told.startswith("one tree: nDCG@5 100.0 of one tree on ")
     assert load(path).preset == "best"
-    for one, other in zip(*(model.predict_topk(texts) for model in models), strict=True):
-        np.testing.assert_array_equal(one, other)
-    again = TextClassifier(preset="best", random_state=0).fit(texts[:400], labels[:400],
-                                                              shape=path)  # fmt: skip
+    assert bits(models[0].predict_topk(texts)) == bits(models[1].predict_topk(texts))
+    again = clone(best).fit(texts[:400], labels[:400], shape=path)
     assert again.chosen_ == models[0].chosen_
     assert type(again.base_.base_) is type(models[0].base_.base_)
 
@@ -113,18 +113,13 @@ def test_presets_are_refused_where_they_choose_nothing():
 def test_command_trains_what_a_preset_chooses(tmp_path, monkeypatch, preset):
     monkeypatch.chdir(tmp_path)
     X, Y = rows()
-    lines = [
-        ",".join(map(str, Y[[i]].indices)) + "".join(f" {j}:1" for j in X[[i]].indices)
-        for i in range(600)
-    ]
-    (tmp_path / "train.txt").write_text("\n".join([f"600 {X.shape[1]} 40", *lines, ""]))
+    write_xmc(tmp_path / "train.txt", X, Y)
     run_well("train", "train.txt", "m", "--preset", preset)
     base = choose_for_rows(preset, X, Y, random_state=0, n_jobs=1)[0].fit(X, Y)
-    for one, other in zip(load("m").predict_topk(X), base.predict_topk(X), strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert bits(load("m").predict_topk(X)) == bits(base.predict_topk(X))
     texts, labels = corpus()
-    items = [{"text": t, "labels": own} for t, own in zip(texts, labels, strict=True)]
-    (tmp_path / "docs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in items))
+    pairs = zip(texts, labels, strict=True)
+    write_lines(tmp_path / "docs.jsonl", [{"text": text, "labels": own} for text, own in pairs])
     run_well("train", "docs.jsonl", "t", "--preset", preset)
     model = TextClassifier(preset=preset, random_state=0).fit(texts, labels)
     assert model.score(texts, labels) > 0.9

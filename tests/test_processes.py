@@ -10,7 +10,7 @@ import pytest
 
 from defrag import LabelTree, load
 from tests.contract.subject import answer_bits, small_data
-from tests.helpers.processes import SANITIZED, run_in_child
+from tests.helpers.processes import SANITIZED, environment, run_in_child
 
 DIGEST = """
 import hashlib, pathlib, sys, warnings
@@ -29,7 +29,7 @@ def test_models_have_same_bits_in_every_process(tmp_path):
     for hash_seed in ("0", "1", "random"):
         done = subprocess.run(
             [sys.executable, "-c", DIGEST, tmp_path], check=True, capture_output=True, text=True,
-            env={**os.environ, "PYTHONHASHSEED": hash_seed}, cwd=Path(__file__).parents[1],
+            env=environment(PYTHONHASHSEED=hash_seed),
         )  # fmt: skip
         assert "leak" not in done.stderr  # what nanobind says at the end of a process
         digests.add(done.stdout)

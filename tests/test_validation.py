@@ -39,16 +39,19 @@ BROKEN = [
     ([0, 1, 2, 2], [0, -1], r"column index is outside \[0, 3\)"),
     ([0, 1, 2, 3], [0, 1, 2], "more indices than values"),
 ]
+
+
+def fitted():
+    return LabelTree().fit(np.eye(3), [[0], [1], [0]])
+
+
 READERS_OF_MATRICES = {
     "canonical_csr": (lambda X: canonical_csr(X, name="X"), "X"),
     "fit": (lambda X: LabelTree().fit(X, [[0], [1], [0]]), "X"),
-    "predict": (lambda X: LabelTree().fit(np.eye(3), [[0], [1], [0]]).predict(X), "X"),
+    "predict": (lambda X: fitted().predict(X), "X"),
     "labels": (lambda Y: LabelTree().fit(np.eye(3), Y), "Y"),
     "scores": (lambda scores: evaluate(np.eye(3), scores, k=(1,)), "predictions"),
-    "scorer": (
-        lambda Y: scorer("P@1")(LabelTree().fit(np.eye(3), [[0], [1], [0]]), np.eye(3), Y),
-        "Y",
-    ),
+    "scorer": (lambda Y: scorer("P@1")(fitted(), np.eye(3), Y), "Y"),
     "written": (lambda scores: write_predictions("-", scores), "scores"),
 }
 
@@ -66,9 +69,8 @@ def test_matrix_with_wrong_pointers_is_refused(reader, form, dtype, index):
         X.indices, X.indptr = np.array(indices, dtype=index), np.array(indptr, dtype=index)
         shown = message
         if form == "csc":
-            shown = message.replace("column", "row") if "column" in message else message.replace(
-                "row", "column"
-            )  # fmt: skip
+            swapped = ("column", "row") if "column" in message else ("row", "column")
+            shown = message.replace(*swapped)
         with pytest.raises(ValueError, match=f"{name} is a broken sparse matrix: .*{shown}"):
             read(X)
 
@@ -165,19 +167,18 @@ def test_rules_describe_what_they_accept():
     assert Int(1).describe() == "an int >= 1"
     assert Float(0.0, 1.0, open_low=True).describe() == "a finite number in (0.0, 1.0]"
     assert Choice(("x", None)).describe() == "one of 'x', None"
-    assert Int(1).accepts(np.int64(3))
-    assert not Int(1).accepts(True)
-    assert not Int(1).accepts(1.0)
-    assert not Float(0.0).accepts(float("nan"))
-    assert not Float(0.0, open_low=True).accepts(0.0)
-    assert Float(none=True).accepts(None)
 
 
 @pytest.mark.parametrize(
     ("rule", "good", "bad"),
     [
-        (Int(2, 5), [2, 5, np.uint8(3)], [1, 6, None, True, np.True_, 3.0, "3", 2**70]),
+        (
+            Int(2, 5),
+            [2, np.int64(5), np.uint8(3)],
+            [1, 6, None, True, np.True_, 3.0, "3", 2**70],
+        ),
         (Int(none=True, flag=True), [None, True, np.False_, -(2**70)], [0.0, "1"]),
+        (Float(none=True), [None, 0.5], [float("nan"), "1"]),
         (Float(0.0, 1.0), [0, 0.0, 1, np.float32(1)], [-1e-9, 1.0001, True, "1", None]),
         (Float(0.0, open_low=True), [1e-300, 2], [0.0, -0.0, 0, float("inf"), float("nan")]),
         (Choice((True, False)), [True, False], [1, 0, 0.0, np.True_, "True", None]),

@@ -35,24 +35,18 @@ def kind_of(code: int) -> int:
     """Return the class of a code point."""
     character = chr(code)
     category = unicodedata.category(character)
-    joins = code in {0x200C, 0x200D}
-    if not (category[0] in "LM" or category in {"Nd", "Pc"} or joins):
+    if not (category[0] in "LM" or category in {"Nd", "Pc"} or code in {0x200C, 0x200D}):
         return OTHER
     spaceless = unicodedata.name(character, "").startswith(SPACELESS)
     return RUN if spaceless and category[0] in "LM" else WORD
 
 
-def lower_of(code: int) -> int:
-    """Return the simple lower case of a code point."""
-    lower = chr(code).lower()
-    return ord(lower[0])  # only the dotted capital I has two; the first is the letter
-
-
 def entries() -> list[int]:
     """Return one number per code point: the distance to its lower case times four, plus class."""
+    # Only the dotted capital I has two letters as its lower case; the first is the simple one.
     surrogates = range(0xD800, 0xE000)
     return [
-        0 if code in surrogates else (lower_of(code) - code) * 4 + kind_of(code)
+        0 if code in surrogates else (ord(chr(code).lower()[0]) - code) * 4 + kind_of(code)
         for code in range(LAST)
     ]
 

@@ -26,22 +26,19 @@ def _section(verb: str) -> str:
     command = import_verb(verb)
     text, _, examples = (command.help or "").partition("\b\nExamples:\n")
     arguments = [one for one in command.params if one.param_type_name == "argument"]
-    names = [_shown_name(one) for one in arguments]
-    parts = [f"## {verb}\n", f"    defrag {' '.join([verb, *names])} [OPTIONS]\n"]
+    usage = " ".join([verb, *map(_shown_name, arguments)])
+    parts = [f"## {verb}\n", f"    defrag {usage} [OPTIONS]\n"]
     parts += [f"{_plain(paragraph)}\n" for paragraph in text.split("\n\n") if paragraph.strip()]
     if examples.strip():
         parts.append("```\n" + re.sub(r"(?m)^  ", "", examples.rstrip("\n")) + "\n```\n")
     panels: dict[str, list[Any]] = {}
     for one in command.params:
         if not getattr(one, "hidden", False):
-            panel = "Arguments" if one in arguments else one.rich_help_panel or "Options"
+            panel = "arguments" if one in arguments else one.rich_help_panel or "options"
             panels.setdefault(panel, []).append(one)
     for panel, found in panels.items():
-        parts += [f"### {verb}: {panel.lower() if panel in _OWN else panel}\n", _table(found)]
+        parts += [f"### {verb}: {panel}\n", _table(found)]
     return "\n".join(parts)
-
-
-_OWN = ("Arguments", "Options")
 
 
 def _table(found: list[Any]) -> str:

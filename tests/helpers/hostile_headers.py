@@ -3,7 +3,6 @@
 A process of its own, because the limit on memory holds for all of it.
 """
 
-import resource
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from defrag import load
 from defrag.exceptions import ModelFormatError
 from tests.helpers.model_drafts import Draft, X, assemble, small_defrag
+from tests.helpers.processes import limit_memory
 
 
 def hostile(good):
@@ -41,9 +41,7 @@ def main(folder):
     model.save(path)
     load(path).transform(X)  # all that is loaded lazily
     files = list(hostile(path.read_bytes()))
-    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    limit = size + (256 << 20) + 2 * max(map(len, files))
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    limit_memory((256 << 20) + 2 * max(map(len, files)))
     for mmap in (True, False):
         for data in files:
             path.write_bytes(data)

@@ -62,7 +62,7 @@ def _run(function, arguments, writer, gigabytes):
     code = 1
     try:
         if not SANITIZED:  # whose shadow is larger than any limit
-            _limit_memory(gigabytes)
+            limit_memory(int(gigabytes * 2**30))
         function(lambda word: os.write(writer, f"{word}\n".encode()), *arguments)
         code = 0
     except BaseException:  # noqa: BLE001 - the parent raises it again
@@ -71,9 +71,10 @@ def _run(function, arguments, writer, gigabytes):
         os._exit(code)
 
 
-def _limit_memory(gigabytes):
+def limit_memory(n_bytes):
+    """Let this process take so much memory beyond what it has."""
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    limit = size + int(gigabytes * 2**30)
+    limit = size + n_bytes
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 

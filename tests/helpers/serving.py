@@ -31,25 +31,22 @@ class Running:
         self.process = process
         self.port = port
 
-    def get(self, path):
-        url = f"http://127.0.0.1:{self.port}{path}"
-        with urllib.request.urlopen(url, timeout=SECONDS) as answer:
+    def get(self, path, body=None):
+        """Return what is at a path, or the answer to a JSON body."""
+        content = None if body is None else json.dumps(body).encode()
+        url, headers = f"http://127.0.0.1:{self.port}{path}", {"content-type": "application/json"}
+        request = urllib.request.Request(url, content, headers)
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 - on loopback
             return answer.read().decode()
 
     def counter(self, name):
         """Return a counter of /metrics without labels."""
-        return int(
-            float(re.search(rf"^defrag_{name} ([0-9.e+]+)$", self.get("/metrics"), re.MULTILINE)[1])
-        )
+        line = re.search(rf"^defrag_{name} ([0-9.e+]+)$", self.get("/metrics"), re.MULTILINE)
+        return int(float(line[1]))
 
     def best(self, text):
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/v1/suggest",
-            json.dumps({"text": text, "k": 1}).encode(),
-            {"content-type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 - on loopback
-            return json.load(answer)["labels"][0]["label"]
+        best = json.loads(self.get("/v1/suggest", {"text": text, "k": 1}))
+        return best["labels"][0]["label"]
 
     def connect(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS)

@@ -25,21 +25,23 @@ def search_of(kernel, loss):
     return functools.partial(kernel, tree, weights, X, loss=Loss[loss])
 
 
-def solver(loss):
-    X, Y = random_problem(5, n_rows=300, n_features=80, n_labels=100, per_row=5)
-    options = SolverOptions(loss=Loss[loss], threshold=0.01, cost=2.0)
+def learner(train, options, seed, **shape):
+    X, Y = random_problem(seed, **shape)
     positives = sparse.csr_array(Y.T)
-    return lambda *, n_threads=1, **chosen: _native.solve_blocks(
+    return lambda *, n_threads=1, **chosen: train(
         X, positives, options.replace(**chosen), n_threads=n_threads
     )
+
+
+def solver(loss):
+    options = SolverOptions(loss=Loss[loss], threshold=0.01, cost=2.0)
+    shape = {"n_rows": 300, "n_features": 80, "n_labels": 100, "per_row": 5}
+    return learner(_native.solve_blocks, options, 5, **shape)
 
 
 def ppd_sparse():
-    X, Y = random_problem(7, n_rows=200, n_labels=40, per_row=3)
-    positives, options = sparse.csr_array(Y.T), PpdSparseOptions(seed=3)
-    return lambda *, n_threads=1, **chosen: _native.train_ppd_sparse(
-        X, positives, options.replace(**chosen), n_threads=n_threads
-    )
+    options = PpdSparseOptions(seed=3)
+    return learner(_native.train_ppd_sparse, options, 7, n_rows=200, n_labels=40, per_row=3)
 
 
 def label_tree():

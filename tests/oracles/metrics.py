@@ -59,27 +59,24 @@ def inverse_propensity(Y, a, b):
 
 def ranking_metrics(Y, tops, q, k):
     """Return every metric at k as a share; ``tops`` are lists of label ids, best first."""
-    p = r = ndcg = 0.0
-    ps = ps_best = gain = gain_best = scaled = scaled_best = 0.0
+    rows = []
     covered, best_covered, in_test = set(), set(), set()
     for row, ranked in zip(Y, tops, strict=True):
         true = {j for j, value in enumerate(row) if value}
-        in_test |= true
-        top = ranked[:k]
-        hits = [j in true for j in top]
-        covered |= {j for j in top if j in true}
         best = sorted(true, key=lambda j: (-q[j], j))[:k]
+        hits = {place: j for place, j in enumerate(ranked[:k], 1) if j in true}
+        in_test |= true
+        covered |= set(hits.values())
         best_covered |= set(best)
-        p += sum(hits) / k
-        r += sum(hits) / max(1, len(true))
         most = sum(discount(place) for place in range(1, min(k, len(true)) + 1)) or 1.0
-        ndcg += sum(discount(i + 1) for i, hit in enumerate(hits) if hit) / most
-        ps += sum(q[j] for j, hit in zip(top, hits, strict=True) if hit)
-        ps_best += sum(q[j] for j in best)
-        here = sum(q[j] * discount(i + 1) for i, j in enumerate(top) if hits[i])
-        here_best = sum(q[j] * discount(i + 1) for i, j in enumerate(best))
-        gain, gain_best = gain + here, gain_best + here_best
-        scaled, scaled_best = scaled + here / most, scaled_best + here_best / most
+        here = sum(q[j] * discount(place) for place, j in hits.items())
+        here_best = sum(q[j] * discount(place) for place, j in enumerate(best, 1))
+        rows.append(
+            [len(hits) / k, len(hits) / max(1, len(true)), sum(map(discount, hits)) / most,
+             sum(q[j] for j in hits.values()), sum(q[j] for j in best),
+             here, here_best, here / most, here_best / most]
+        )  # fmt: skip
+    p, r, ndcg, ps, ps_best, gain, gain_best, scaled, scaled_best = np.sum(rows, axis=0)
     n = len(Y)
     return {
         "P": p / n,

@@ -1,32 +1,44 @@
-"""The tutorials from their first line to their last: Python, commands, and a page at the end."""
+"""Pages of the manual from their first line to their last: commands, Python, a page at the end.
+
+Python of the pages without commands runs as doctests.
+"""
 
 import doctest
 import json
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
 
-from defrag import load
+from defrag import load, load_dataset
+from defrag.io import write_xmc
 from tests.helpers.bits import bits
+from tests.helpers.cli_text_data import write_lines
 from tests.helpers.processes import run_python
 from tests.helpers.serving import running
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-TEXTS = {name: (DOCS / f"{name}.md").read_text("utf-8") for name in ("tutorial", "tutorial_serve")}
-COMMANDS = re.findall(r"^\$ (.*)$", TEXTS["tutorial_serve"], re.MULTILINE)
+ROOT = Path(__file__).resolve().parent.parent
+TUTORIAL, SERVE, README, COMMAND_LINE = (
+    (ROOT / name).read_text("utf-8")
+    for name in ("docs/tutorial.md", "docs/tutorial_serve.md", "README.md", "docs/command_line.md")
+)
+IDS = ["README", "command line"]
 SECONDS = 600
 
 
-def blocks(name):
+def blocks(page):
     """Return the languages and contents of the code blocks of a page, in order."""
-    return re.findall(r"^```(python|console)\n(.*?)^```$", TEXTS[name], re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```(python|console)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
-def commands(block):
-    return re.findall(r"^\$ (defrag .*)$", block, re.MULTILINE)
+def commands(page):
+    return re.findall(r"^\$ (defrag .*)$", page, re.MULTILINE)
 
 
 def run_block(block, names):
@@ -45,7 +57,7 @@ def run_command(command, folder):
 
 
 def test_page_trains_evaluates_and_explains():
-    verbs = [line.split()[1] for kind, block in blocks("tutorial") if kind == "console"
+    verbs = [line.split()[1] for kind, block in blocks(TUTORIAL) if kind == "console"
              for line in commands(block)]  # fmt: skip
     assert verbs[:4] == ["info", "train", "predict", "evaluate"]
     assert verbs[-1] == "explain"
@@ -54,7 +66,7 @@ def test_page_trains_evaluates_and_explains():
 @pytest.mark.slow
 def test_every_block_of_page_runs():
     names, shown = {}, ""
-    for kind, block in blocks("tutorial"):
+    for kind, block in blocks(TUTORIAL):
         if kind == "python":
             names = run_block(block, names)
             continue
@@ -74,10 +86,10 @@ def served():
     """Run the other page; return what ``suggest`` prints and the address of the server."""
     pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
     pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
-    code = next(block for kind, block in blocks("tutorial_serve") if kind == "python")
+    code = next(block for kind, block in blocks(SERVE) if kind == "python")
     folder = run_block(code, {})["folder"]
-    install, train, suggest, serve = COMMANDS
-    assert install == "pip install 'defrag[serve]'"
+    assert "$ pip install 'defrag[serve]'\n" in SERVE
+    train, suggest, serve = commands(SERVE)
     run_command(train, folder)
     shown = run_command(suggest, folder)
     assert serve == "defrag serve model.safetensors"
@@ -88,9 +100,7 @@ def served():
 @pytest.mark.slow
 def test_programs_get_what_terminal_shows(served):
     shown, address = served
-    body, shown_address = re.search(
-        r"^curl --json '(.*?)' (\S+)$", TEXTS["tutorial_serve"], re.MULTILINE
-    ).groups()
+    body, shown_address = re.search(r"^curl --json '(.*?)' (\S+)$", SERVE, re.MULTILINE).groups()
     url = shown_address.replace("http://127.0.0.1:8765", address)
     request = urllib.request.Request(url, body.encode(), {"content-type": "application/json"})  # noqa: S310 - on loopback
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 - on loopback
@@ -104,7 +114,7 @@ def test_page_shows_labels_and_why(served, browser):
     shown, address = served
     page = browser.new_page()
     page.goto(address)
-    text = shlex.split(COMMANDS[2])[-1]
+    text = shlex.split(commands(SERVE)[1])[-1]
     page.locator("#input").fill(text)
     page.locator("#lists ol button").first.click()
     page.locator("#why").wait_for()
@@ -113,3 +123,43 @@ def test_page_shows_labels_and_why(served, browser):
     assert page.locator("#question").inner_text() == f"Why {first}?"
     assert page.locator("#highlighted mark").count() > 0
     page.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with the input files of the commands: a part of the bundled data."""
+    data = load_dataset("debian")
+    write_xmc(tmp_path / "train.txt", data.train.X[:4000], data.train.Y[:4000])
+    write_xmc(tmp_path / "test.txt", data.test.X[:500], data.test.Y[:500])
+    for name, part, n_texts in (("docs", "train", 2000), ("test", "test", 300)):
+        pairs = list(zip(*data.texts(part), strict=True))[:n_texts]
+        items = [{"text": text, "labels": labels} for text, labels in pairs]
+        write_lines(tmp_path / f"{name}.jsonl", items)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("page", "least"), [(README, 5), (COMMAND_LINE, 10)], ids=IDS)
+def test_manual_pages_have_commands(page, least):
+    assert len(commands(page)) >= least
+    assert len(set(commands(page))) == len(commands(page))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [README, COMMAND_LINE], ids=IDS)
+def test_commands_run_in_order(folder, page):
+    program = folder / "bin" / "defrag"  # whose imports are done
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m defrag "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    assert (Path(sys.executable).parent / "defrag").exists() or shutil.which("defrag")
+    environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    for command in commands(page):
+        if command == "defrag demo":
+            command = "defrag demo --quick"  # noqa: PLW2901 - the whole takes a minute or two
+        run = subprocess.run(  # noqa: S602 - the page's own lines, pipes included
+            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True,
+            timeout=SECONDS, check=False,
+        )  # fmt: skip
+        assert run.returncode == 0, f"{command}\n{run.stderr}"
+    assert (folder / "model.safetensors").exists()
+    assert (folder / "predictions.txt").exists()
