@@ -3,18 +3,12 @@
 from defrag import TextClassifier, Thesaurus, load_dataset
 
 texts, labels = load_dataset("debian").texts("train", 10_000)
-names = Thesaurus.of(
-    [
-        {"id": "python3", "name": {"en": "Python", "fi": "Python-kieli"}, "type": "language"},
-        {"id": "perl", "name": {"en": "Perl", "fi": "Perl-kieli"}, "type": "language"},
-        {
-            "id": "libgtk-3-0t64",
-            "name": {"en": "GTK windows", "fi": "GTK-ikkunat"},
-            "scheme": "desk",
-        },
-    ]
-)
-model = TextClassifier(random_state=0).fit(texts, labels, thesaurus=names)
+concepts = [
+    {"id": "python3", "name": {"en": "Python", "fi": "Python-kieli"}, "type": "language"},
+    {"id": "perl", "name": {"en": "Perl", "fi": "Perl-kieli"}, "type": "language"},
+    {"id": "libgtk-3-0t64", "name": {"en": "GTK windows", "fi": "GTK-ikkunat"}, "scheme": "desk"},
+]
+model = TextClassifier(random_state=0).fit(texts, labels, thesaurus=Thesaurus.of(concepts))
 text = "python library for gtk desktop applications"
 
 
@@ -27,12 +21,6 @@ show("all labels", model.predict_topk([text], k=3)[0][0])
 show("named ones", model.predict_topk([text], k=2, allow=["type=language", "scheme=desk"])[0][0])
 show("no languages", model.predict_topk([text], k=3, deny=["type=language"])[0][0])
 print("gtk windoes:", model.find_labels("gtk windoes")[0].label)
-model.add_labels(
-    Thesaurus.of(
-        [
-            {"id": "python3", "replaced_by": "python4"},
-            {"id": "python4", "name": {"fi": "Python 4"}},
-        ]
-    )
-)
+later = [{"id": "python3", "replaced_by": "python4"}, {"id": "python4", "name": {"fi": "Python 4"}}]
+model.add_labels(Thesaurus.of(later))
 show("a year later", model.predict_topk([text], k=3)[0][0])

@@ -43,11 +43,7 @@ assert read_texts(folder / "tickets.tsv", label_separator=",") == (texts, labels
 model = TextClassifier(random_state=0).fit(texts, labels)
 
 new = ["my invoice is wrong again", "cannot sign in and the printer jams", "hello"]
+rows = [(text, ";".join(tags)) for text, tags in zip(new, model.predict(new), strict=True)]
 with (folder / "tagged.csv").open("w", newline="") as file:
-    csv.writer(file).writerows(
-        [
-            ("text", "labels"),
-            *((t, ";".join(m)) for t, m in zip(new, model.predict(new), strict=True)),
-        ]
-    )
+    csv.writer(file).writerows([("text", "labels"), *rows])
 print((folder / "tagged.csv").read_text(), end="")  # a text without known words gets no tag

@@ -1,6 +1,7 @@
 """Twelve points, in every form that the command line reads."""
 
 import functools
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -25,33 +26,34 @@ def points():
 
 def _write_files(folder):
     X, Y = points()
-    write_xmc(folder / "train.txt", X, Y)
-    write_xmc(folder / "train.txt.gz", X, Y)
-    write_xmc(folder / "train.txt.xz", X, Y)
+    for name in ("train.txt", "train.txt.gz", "train.txt.xz"):
+        write_xmc(folder / name, X, Y)
     write_xmc(folder / "X.txt", X, Y, labels_path=folder / "Y.txt")
     write_npz(folder / "train.npz", X, Y)
     write_npz(folder / "X.npz", X)
     write_svmlight(folder / "train.svm", X, Y, zero_based=False)
     write_groups(folder / "groups.txt", np.arange(N_FEATURES) // 4)
-    words = [f"word{j}" for j in range(N_FEATURES)]
-    (folder / "words.txt").write_text("\n".join(words) + "\n")
-    (folder / "few.txt").write_text("word0\nword1\n")
     vectors = np.random.default_rng(3).normal(size=(N_FEATURES, 5)).round(3)
-    lines = (f"{word} {' '.join(map(str, row))}" for word, row in zip(words, vectors, strict=True))
-    (folder / "vectors.txt").write_text("\n".join(lines) + "\n")
-    (folder / "broken.txt").write_text("2 3 4\n0 1:1\n1 7:1\n")
-    (folder / "empty.txt").write_text("")
-    (folder / "short.txt").write_text("3 3 4\n0 1:1\n")
-    (folder / "bad_groups.txt").write_text("2\n2 0 1\n1 1\n")
-    (folder / "few_groups.txt").write_text("2\n2 0 1 \n1 2 \n")
-    (folder / "empty_group.txt").write_text(
-        f"3\n{N_FEATURES} {' '.join(map(str, range(N_FEATURES)))} \n0 \n0 \n"
-    )
+    every = " ".join(map(str, range(N_FEATURES)))
+    for name, text in {
+        "words.txt": "".join(f"word{j}\n" for j in range(N_FEATURES)),
+        "few.txt": "word0\nword1\n",
+        "vectors.txt": "".join(
+            f"word{j} {' '.join(map(str, row))}\n" for j, row in enumerate(vectors)
+        ),
+        "broken.txt": "2 3 4\n0 1:1\n1 7:1\n",
+        "empty.txt": "",
+        "short.txt": "3 3 4\n0 1:1\n",
+        "bad_groups.txt": "2\n2 0 1\n1 1\n",
+        "few_groups.txt": "2\n2 0 1 \n1 2 \n",
+        "empty_group.txt": f"3\n{N_FEATURES} {every} \n0 \n0 \n",
+        "broken_Y.txt": "1 2\n0:1\n",
+        "wide.txt": "1 2 2000000000\n0 1:1\n",
+        "small.txt": "1 2 1\n0 1:1\n",
+        "zero.svm": "0 0:1\n",
+    }.items():
+        (folder / name).write_text(text)
     (folder / "a folder").mkdir()
-    (folder / "broken_Y.txt").write_text("1 2\n0:1\n")
-    (folder / "wide.txt").write_text("1 2 2000000000\n0 1:1\n")
-    (folder / "small.txt").write_text("1 2 1\n0 1:1\n")
-    (folder / "zero.svm").write_text("0 0:1\n")
     (folder / "damaged.npz").write_bytes((folder / "train.npz").read_bytes()[:-40])
     (folder / "damaged.gz").write_bytes((folder / "train.txt.gz").read_bytes()[:-12])
 
@@ -69,24 +71,14 @@ def same(a, b):
     return a.shape == b.shape and (a != b).nnz == 0
 
 
-# --- Folders with the same files, made once in a process and copied.
-
-
 @functools.cache
-def _written(fill):
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        fill(folder)
-        return {
-            path.relative_to(folder): path.read_bytes() if path.is_file() else None
-            for path in sorted(folder.rglob("*"))  # a folder before what it contains
-        }
+def _filled(fill):
+    """Return a folder with the files that a function writes; it is gone with the process."""
+    folder = tempfile.TemporaryDirectory()
+    fill(Path(folder.name))
+    return folder
 
 
 def copy_filled(fill, folder):
     """Write into an empty folder what a function writes into one."""
-    for path, content in _written(fill).items():
-        if content is None:
-            (folder / path).mkdir()
-        else:
-            (folder / path).write_bytes(content)
+    shutil.copytree(_filled(fill).name, folder, dirs_exist_ok=True)

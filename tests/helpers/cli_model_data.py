@@ -1,7 +1,5 @@
 """Forty points, and models of them, for the verbs about models."""
 
-import json
-
 import numpy as np
 from scipy import sparse
 
@@ -10,6 +8,7 @@ from defrag.io import write_npz, write_predictions, write_xmc
 from defrag.io.xmc import write_svmlight
 from tests.helpers.cli_data import copy_filled
 from tests.helpers.cli_running import run_well
+from tests.helpers.cli_text_data import write_lines
 
 N_POINTS, N_FEATURES, N_LABELS = 40, 24, 8
 TEXTS = [
@@ -35,14 +34,14 @@ def points(n_points=N_POINTS, seed=7):
 
 def _write_files(folder):
     X, Y = points()
-    write_xmc(folder / "train.txt", X, Y)
-    write_xmc(folder / "train.txt.xz", X, Y)
+    for name in ("train.txt", "train.txt.xz"):
+        write_xmc(folder / name, X, Y)
     write_npz(folder / "train.npz", X, Y)
     write_svmlight(folder / "train.svm", X, Y, zero_based=False)
     write_xmc(folder / "X.txt", X, Y, labels_path=folder / "Y.txt")
     names = [f"label {j}" for j in range(N_LABELS)]
     (folder / "labels.txt").write_text("\n".join(names) + "\n")
-    (folder / "words.txt").write_text("\n".join(f"word{j}" for j in range(N_FEATURES)) + "\n")
+    (folder / "words.txt").write_text("".join(f"word{j}\n" for j in range(N_FEATURES)))
     model = LabelTree(random_state=3).fit(X, Y)
     model.save(folder / "model.safetensors", label_names=names)
     model.save(folder / "nameless.safetensors")
@@ -58,8 +57,7 @@ def _write_files(folder):
     write_predictions(folder / "top.txt", model.decision_function(X, k=3))
     (folder / "few.txt").write_text("1 8\n0:1\n")
     (folder / "wide.txt").write_text(f"{N_POINTS} 9\n" + "0:1\n" * N_POINTS)
-    lines = [json.dumps({"text": text, "labels": labels}) for text, labels in TEXTS]
-    (folder / "docs.jsonl").write_text("\n".join(lines) + "\n")
+    write_lines(folder / "docs.jsonl", [{"text": text, "labels": own} for text, own in TEXTS])
     model = TextClassifier(LabelTree(), random_state=0).fit(*map(list, zip(*TEXTS, strict=True)))
     model.save(folder / "texts.safetensors")
     run_well("train", str(folder / "train.txt"), str(folder / "a.plan"), "--parts", "2",

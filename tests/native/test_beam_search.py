@@ -121,14 +121,6 @@ def test_panels_are_empty_for_the_next_node(n_features, n_threads):
     check_single_rows(tree, weights, X, found, step=20)  # these are searched, not unpacked
 
 
-def test_beam_as_wide_as_the_tree_is_exact():
-    tree, weights, X = trained_tree(3)
-    leaves = int(np.sum(tree.n_children == 0))
-    wide, _ = _native.beam_search(tree, weights, X, beam_size=leaves)
-    wider, _ = _native.beam_search(tree, weights, X, beam_size=10 * leaves)
-    np.testing.assert_array_equal(wide, wider)
-
-
 def test_wider_beam_never_lowers_the_best_score():
     tree, weights, X = trained_tree(4)
     best = [

@@ -284,9 +284,14 @@ def test_arrays_of_the_wrong_size_are_refused(grow, name):
 def test_points_with_equal_labels_are_one_leaf():
     X = sparse.csr_array(np.float32(np.eye(20)))
     Y = sparse.csr_array(np.ones((20, 1), dtype=np.float32))
-    forest = _native.train_fastxml(X, Y, np.ones(1, dtype=np.float32), KEYS, FastxmlOptions())
-    assert forest.tree_ptr.tolist() == [0, 1, 2, 3]
-    assert forest.values.tolist() == [1.0] * 3
+    assert _core.label_clusters(Y, key=1, n_clusters=3, n_buckets=100, max_rounds=3)[0] == 0
+    for train, options in (
+        (_native.train_fastxml, FastxmlOptions()),
+        (_native.train_craftml, CraftmlOptions(max_leaf_size=2)),
+    ):
+        forest = train(X, Y, np.ones(1, dtype=np.float32), KEYS, options)
+        assert forest.tree_ptr.tolist() == [0, 1, 2, 3]
+        assert forest.values.tolist() == [1.0] * 3
 
 
 # --- CRAFTML: hashed features, clusters of labels.
@@ -303,17 +308,6 @@ def test_label_clusters_equal_the_oracle(seed, n_buckets):
     assert found == len(starts)
     # Similarities that are equal but for their rounding may fall either way.
     assert np.mean(cluster == wanted) > 0.9
-
-
-def test_points_with_equal_labels_are_not_split():
-    Y = sparse.csr_array(np.ones((9, 2), dtype=np.float32))
-    found, _ = _core.label_clusters(Y, key=1, n_clusters=3, n_buckets=100, max_rounds=3)
-    assert found == 0
-    forest = _native.train_craftml(
-        unit_items(1, n=9, n_coords=8), Y, np.ones(2, dtype=np.float32), KEYS,
-        CraftmlOptions(max_leaf_size=2),
-    )  # fmt: skip
-    assert forest.tree_ptr.tolist() == [0, 1, 2, 3]
 
 
 def test_hash_keeps_its_share_in_all_buckets():

@@ -22,12 +22,6 @@ def _gain(margin, loss, power):
     return -(max(0.0, 1 - margin) ** power)
 
 
-def factor(n_after, discount, leaf_discount):
-    """Return what the score of a step is multiplied by before the steps after it are added."""
-    factors = [1.0, leaf_discount] + [discount] * n_after
-    return np.prod(factors[: n_after + 1])
-
-
 def step_parts(tree, weights, label, x, *, loss, discount, leaf_discount, power):
     """Take the score of a label for a dense row apart; gives (score, base, parts) of each step.
 
@@ -40,7 +34,8 @@ def step_parts(tree, weights, label, x, *, loss, discount, leaf_discount, power)
         dense, bias = dense_classifiers(weights, node, len(x))
         summands = dense[:, output].astype(np.float64) * x
         start = float(bias[output])
-        c = factor(len(path) - 1 - depth, discount, leaf_discount)
+        n_after = len(path) - 1 - depth  # steps, before each of which the score is discounted
+        c = np.prod([1.0, leaf_discount, *[discount] * n_after][: n_after + 1])
         at, base = (c * _gain(m, loss, power) for m in (start + summands.sum(), start))
         total = summands.sum()
         parts = summands * (at - base) / total if total else 0 * summands
