@@ -1,4 +1,4 @@
-"""The map is true: what ARCHITECTURE.md names exists, and the contract has the same steps."""
+"""What ARCHITECTURE.md and the table of checks in the manual name exists."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,7 @@ import defrag
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 SOURCES = Path(defrag.__file__).parent
+CHECKS = re.findall(r"^\| R.*", (ROOT / "docs" / "reliability.md").read_text("utf-8"), re.MULTILINE)
 
 
 def test_modules_are_in_the_picture():
@@ -50,3 +51,11 @@ def test_places_to_add_things_exist():
     for place in set(re.findall(r"`([a-z_/]+/|[a-z_/]+\.py)`", table)):
         home = ROOT if place.startswith("tests/") else SOURCES
         assert (home / place).exists(), place
+
+
+def test_every_check_has_a_row_that_names_existing_files():
+    assert [row.split("|")[1].strip() for row in CHECKS] == [f"R{i}" for i in range(1, 35)]
+    for row in CHECKS:
+        names = re.findall(r"`((?:tests|tools|benchmarks|docs)/[\w/.]+|Makefile|\.ci/run)`", row)
+        assert names, row
+        assert [name for name in names if not (ROOT / name).is_file()] == [], row

@@ -1,4 +1,4 @@
-"""Properties of whole processes: equal bits, forks and memory."""
+"""Properties of whole processes: equal bits, forks, memory, and their end."""
 
 import os
 import subprocess
@@ -20,6 +20,24 @@ whole = hashlib.sha256()
 for subject in subjects():
     whole.update(file_bytes(subject.fitted(), pathlib.Path(sys.argv[1])))
 print(whole.hexdigest())
+"""
+IN_KERNEL = """
+import threading, time
+import numpy as np
+from scipy import sparse
+from defrag import _native
+
+X = sparse.csr_array(np.ones((400, 300), dtype=np.float32))
+inside = threading.Event()
+
+def work():
+    while True:
+        inside.set()
+        _native.multiply(X, X.T.tocsr(), n_threads={n_threads})
+
+threading.Thread(target=work, daemon=True).start()
+inside.wait()
+time.sleep({pause})
 """
 
 
@@ -61,3 +79,12 @@ def test_memory_does_not_grow(tmp_path):
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         sizes.append(pages * os.sysconf("SC_PAGESIZE"))
     assert np.median(sizes[-20:]) - np.median(sizes[20:40]) < 2 << 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("pause", [0.0, 0.1])
+def test_daemon_threads_do_not_abort_the_process(n_threads, pause):
+    command = [sys.executable, "-c", IN_KERNEL.format(n_threads=n_threads, pause=pause)]
+    found = subprocess.run(command, capture_output=True, timeout=600, check=False)
+    assert (found.returncode, found.stderr) == (0, b"")

@@ -1,3 +1,5 @@
+"""Searches of label trees: by a beam, best first, of several trees at once."""
+
 from dataclasses import replace
 from itertools import pairwise
 
@@ -20,6 +22,18 @@ def trained_on_parts(X, Y, n_parts, threshold=0.05):
     tree = flat_tree([part.tolist() for part in np.array_split(labels, n_parts)])
     options, positives = SolverOptions(threshold=threshold), sparse.csr_array(Y.T)
     return tree, _native.train_label_tree(X, positives, tree, options, n_threads=1)
+
+
+def check_against_oracle(tree, weights, X, found, options):
+    """Check some rows; labels whose scores are equal may come in another order."""
+    for labels, scores, x in zip(*found, X.toarray(), strict=True):
+        expected = search(tree, weights, x, **options)
+        n_found = len(expected)
+        assert (labels[n_found:] == -1).all()
+        exact = np.exp([score for score, _ in expected])
+        np.testing.assert_allclose(scores[:n_found], exact, rtol=1e-5)
+        if len(set(exact.astype(np.float32))) == n_found:
+            assert labels[:n_found].tolist() == [label for _, label in expected]
 
 
 def check_single_rows(tree, weights, X, found, *, step, **options):
@@ -45,16 +59,47 @@ def test_search_equals_the_oracle(*, seed, n_labels, beam_size, k, loss, discoun
     names = "discount", "leaf_discount"
     options = {"beam_size": beam_size, "k": k, "power": power}
     options |= dict(zip(names, map(np.float32, discounts), strict=True))
-    labels, scores = _native.beam_search(tree, weights, X, loss=Loss[loss], **options)
-    for row in range(0, X.shape[0], 4):
-        x = X[[row]].toarray()[0]
-        expected = search(tree, weights, x, loss=loss, **options)
-        found = labels[row][labels[row] >= 0]
-        assert len(found) == len(expected)
-        logs = [score for score, _ in expected]
-        np.testing.assert_allclose(scores[row, : len(found)], np.exp(logs), rtol=1e-5)
-        if len(set(np.exp(logs).astype(np.float32))) == len(logs):
-            assert found.tolist() == [label for _, label in expected]
+    found = _native.beam_search(tree, weights, X, loss=Loss[loss], **options)
+    check_against_oracle(tree, weights, X, found, {"loss": loss, **options})
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n_labels=st.integers(1, 40),
+    k=st.integers(1, 9),
+    loss=st.sampled_from(["squared_hinge", "logistic"]),
+)
+def test_best_first_search_equals_exhaustive_scoring(*, seed, n_labels, k, loss):
+    tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
+    found = _native.best_first_search(tree, weights, X, loss=Loss[loss], k=k)
+    everything = {"loss": loss, "k": k, "beam_size": len(tree.begin), "discount": np.float32(1.0)}
+    check_against_oracle(tree, weights, X, found, everything)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("seed", range(6))
+def test_unbounded_beam_gives_the_same_bits(seed, loss):
+    tree, weights, X = trained_tree(seed, n_labels=80, loss=loss, n_rows=200)
+    for k in (1, 5, 80):
+        exact = _native.best_first_search(tree, weights, X, loss=Loss[loss], k=k)
+        everywhere = len(tree.begin)
+        beam = _native.beam_search(tree, weights, X, loss=Loss[loss], k=k, beam_size=everywhere)
+        assert bits(exact) == bits(beam)
+
+
+def test_path_with_low_first_score_can_win():
+    # Left: 0.6 * 0.5 for both labels. Right: 0.4 * 0.9. A beam of one goes left.
+    tree = flat_tree([[0, 1], [2]])
+    shares = np.array([0.6, 0.4, 0.5, 0.5, 0.9])
+    weights = zero_weights(tree, 0.0)
+    weights.bias[:] = np.log(shares / (1 - shares))
+    row = sparse.csr_array((1, 7), dtype=np.float32)
+    labels, scores = _native.best_first_search(tree, weights, row, k=1)
+    assert labels.tolist() == [[2]]
+    assert scores[0, 0] == pytest.approx(0.36)
+    narrow, _ = _native.beam_search(tree, weights, row, loss=Loss.logistic, k=1, beam_size=1)
+    assert narrow.tolist() == [[0]]
 
 
 def test_discounted_label_may_score_above_its_leaf():

@@ -1,13 +1,18 @@
-"""The API reference of the manual has every public name."""
+"""The references of the manual have every public name, every verb and every flag."""
 
 import importlib
 import inspect
 import re
+import runpy
 from pathlib import Path
 
-import defrag
+import pytest
 
-PAGES = sorted((Path(__file__).resolve().parent.parent / "docs" / "api").glob("*.md"))
+import defrag
+from defrag.cli.app import VERBS, import_verb
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
 TEXT = "".join(page.read_text(encoding="utf-8") for page in PAGES)
 MODULES = re.findall(r"^\.\. automodule:: (\S+)$", TEXT, re.MULTILINE)
 
@@ -38,7 +43,37 @@ def test_pages_load_no_formula_renderer():
     described = [getattr(defrag, name) for name in defrag.__all__]
     for module in map(importlib.import_module, MODULES):
         described += [module, *(getattr(module, name) for name in module.__all__)]
-    texts = [page.read_text(encoding="utf-8") for page in PAGES[0].parent.parent.rglob("*.md")]
+    texts = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md")]
     texts += [inspect.getdoc(one) or "" for one in described]
     assert len(texts) > 100
     assert not [text for text in texts if ":math:" in text or ".. math::" in text]
+
+
+@pytest.fixture(scope="module")
+def text():
+    return runpy.run_path(str(ROOT / "tools" / "command_reference.py"))["reference"]()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_flag_is_listed(text, verb):
+    section = text.split(f"\n## {verb}\n")[1].split("\n## ")[0]
+    for param in import_verb(verb).params:
+        if param.param_type_name == "option" and not param.hidden:
+            for flag in [*param.opts, *param.secondary_opts]:
+                assert f"`{flag}`" in section or f"`{flag} " in section
+            assert param.help, f"{verb} {param.opts[0]} has no help"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_has_no_terminal_markup(verb):
+    command = import_verb(verb)
+    texts = [command.help, *(getattr(param, "help", None) for param in command.params)]
+    assert [text for text in texts if re.search(r"(?<!\\)\[[a-z/@]", text or "")] == []
+
+
+def test_defaults_and_examples_are_listed(text):
+    section = text.split("\n## reproduce\n")[1].split("\n## ")[0]
+    assert "    defrag reproduce NAME [OPTIONS]\n" in section
+    assert "| `--budget SECONDS` | Budget of one run in CPU seconds, or none. | 120 |" in section
+    assert "defrag reproduce table2 --data DIR --report table2.html\n" in section
+    assert "\b" not in text
