@@ -2,15 +2,10 @@
 
 import pytest
 
-from tests.contract import copies, explanations, hostile, inputs, names, refits, shapes, threads
+from tests.contract import copies, explanations, hostile, inputs, names, refits, threads
 from tests.contract.subject import TextSubject
 
-OF_CLASSIFIERS = [
-    *inputs.OF_CLASSIFIERS,
-    *explanations.CHECKS,
-    *names.CHECKS,
-    *shapes.CHECKS,
-]
+OF_CLASSIFIERS = [*inputs.OF_CLASSIFIERS, *explanations.CHECKS, *names.CHECKS]
 SLOW = [*refits.SLOW_CHECKS, *hostile.SLOW_CHECKS]
 
 
