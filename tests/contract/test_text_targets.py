@@ -38,11 +38,12 @@ CLASSES = {
     "float": CODES * 2.0,
     "bool": CODES > 1,
 }
+DENSE = MultiLabelBinarizer().fit_transform(LISTS)
 MATRICES = {
-    "dense": MultiLabelBinarizer().fit_transform(LISTS),
-    "sparse": MultiLabelBinarizer(sparse_output=True).fit_transform(LISTS),
-    "array": sparse.csr_array(MultiLabelBinarizer().fit_transform(LISTS)),
-    "rows": MultiLabelBinarizer().fit_transform(LISTS).tolist(),
+    "dense": DENSE,
+    "sparse": sparse.csr_matrix(DENSE),
+    "array": sparse.csr_array(DENSE),
+    "rows": DENSE.tolist(),
 }
 NUMBERED = [[sorted(TOPICS).index(name) * 5 - 4 for name in row] for row in LISTS]
 MANY = {"names": LISTS, "arrays": label_lists(LISTS), "numbers": NUMBERED, **MATRICES}
@@ -108,7 +109,7 @@ def test_answers_have_the_form_of_the_labels(form, tmp_path):
 
 def test_columns_of_a_data_frame_are_names():
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(MATRICES["dense"], columns=sorted(TOPICS)).iloc[:, ::-1]
+    frame = pandas.DataFrame(DENSE, columns=sorted(TOPICS)).iloc[:, ::-1]
     fitted = model().fit(TEXTS, frame)
     assert fitted.predict_topk(TEXTS, 2)[0].tolist() == (
         model().fit(TEXTS, LISTS).predict_topk(TEXTS, 2)[0].tolist()
@@ -156,14 +157,14 @@ def test_parameters_of_default_parts_can_be_set():
 
 def test_calibration_survives_clone_and_model_selection():
     one = clone(model(calibration=0.25))
-    fitted = one.fit(TEXTS, MATRICES["dense"])
+    fitted = one.fit(TEXTS, DENSE)
     chances = fitted.predict_proba(TEXTS)
     assert chances.shape == (96, 4)
     assert 0 <= chances.min() < chances.max() <= 1
-    plain = model().fit(TEXTS, MATRICES["dense"])
+    plain = model().fit(TEXTS, DENSE)
     np.testing.assert_array_equal(fitted.predict_topk(TEXTS)[1], plain.predict_topk(TEXTS)[1])
-    np.testing.assert_array_equal(clone(one).fit(TEXTS, MATRICES["dense"]).predict_proba(TEXTS),
-                                  chances)  # fmt: skip
+    again = clone(one).fit(TEXTS, DENSE)
+    np.testing.assert_array_equal(again.predict_proba(TEXTS), chances)
     found = cross_validate(one, TEXTS, NAMES, cv=2, scoring="neg_log_loss", error_score="raise")
     assert (found["test_score"] > -1.5).all()
     with pytest.raises(ValueError, match=r"calibration=0\.5 leaves no labelled text"):
@@ -186,13 +187,13 @@ def test_scikit_learn_tools_take_texts():
         fitted = ensemble.fit(TEXTS, NAMES)
         assert fitted.score(TEXTS, NAMES) > 0.5
         np.testing.assert_allclose(fitted.predict_proba(TEXTS).sum(axis=1), 1.0, rtol=1e-5)
-    dense = cross_val_score(model(), TEXTS, MATRICES["dense"], cv=3, scoring="f1_micro")
+    dense = cross_val_score(model(), TEXTS, DENSE, cv=3, scoring="f1_micro")
     assert dense.mean() > 0.7
     for y, cv in ((label_lists(LISTS), 3), (LISTS, KFold(3))):
         assert cross_val_score(model(), TEXTS, y, cv=cv).mean() > 0.8
 
 
-@pytest.mark.parametrize("y", [NAMES, LISTS, MATRICES["dense"]], ids=["classes", "lists", "matrix"])
+@pytest.mark.parametrize("y", [NAMES, LISTS, DENSE], ids=["classes", "lists", "matrix"])
 def test_answers_do_not_depend_on_the_order_of_texts(y):
     fitted = model().fit(TEXTS, y)
     order = np.random.default_rng(0).permutation(96)

