@@ -108,23 +108,17 @@ def endurance(
     """Load a server whose models, files and workers change meanwhile."""
     served = folder / "served.safetensors"
     shutil.copy(one, served)
-    right = [
-        list(pair)
-        for pair in zip(*(answers(load_model(path), texts) for path in (one, other)), strict=True)
-    ]
+    by_model = (answers(load_model(path), texts) for path in (one, other))
+    right = list(map(list, zip(*by_model, strict=True)))
 
     def replace(source: Path) -> None:
         shutil.copy(source, folder / "next")
         (folder / "next").replace(served)
 
-    def break_in_place() -> None:
-        with served.open("r+b") as file:
-            file.truncate(served.stat().st_size // 2)
-
     with serving(served, 2) as (supervisor, port):
         events: list[tuple[float, Callable[[], object]]] = [
             (0.02, lambda: os.kill(workers_of(supervisor)[0], signal.SIGKILL)),
-            (0.05, break_in_place),
+            (0.05, lambda: os.truncate(served, served.stat().st_size // 2)),
         ]
         events += [
             (0.15 + 0.75 * number / reloads, partial(replace, one if number % 2 else other))

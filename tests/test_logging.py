@@ -3,7 +3,7 @@
 import logging
 import re
 from pathlib import Path
-from typing import ClassVar
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -39,30 +39,15 @@ def test_modules_do_not_print():
             assert not re.search(r"(?<![\w.])print\(", code), path
 
 
-class Bar:
-    """A progress display that remembers what it was asked to show."""
-
-    shown: ClassVar[list[str]] = []
-
-    def __init__(self, *_, **__): ...
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_): ...
-
-    def add_task(self, description, **_):
-        self.shown.append(description)
-
-    def update(self, *_, **__): ...
-
-
 @pytest.fixture
 def bars(monkeypatch):
+    """Return the descriptions of all progress bars, instead of showing them."""
+    shown, display = [], MagicMock()
+    bar = display.return_value.__enter__.return_value
+    bar.add_task.side_effect = lambda description, **_: shown.append(description)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("rich.progress.Progress", Bar)
-    Bar.shown.clear()
-    return Bar.shown
+    monkeypatch.setattr("rich.progress.Progress", display)
+    return shown
 
 
 def test_progress_bars_name_tree(bars):

@@ -11,25 +11,20 @@ import numpy as np
 from scipy import sparse
 
 from defrag import LabelTree, Refrag, TextClassifier, TextVectorizer, load
-from defrag.registry import entries
-from tests.contract.subject import TEXT_ROLES, Subject
+from tests.contract.subject import subjects
 
 
 def models(X):
     """Yield a name, which begins with the kind, a fitted model, and how it is saved."""
     Y = [[i % 7, 7 + i % 4] for i in range(len(X))]
-    for entry in entries():
-        if entry.role in TEXT_ROLES:
-            continue
-        model = Subject(entry).new().set_params(random_state=0).fit(X, Y)
-        yield entry.kind, model, {}
-        if entry.role == "classifier":
-            yield f"{entry.kind}-int8", model, {"weights": "int8"}
-    names = {
-        "label_names": [f"label {i}" for i in range(11)],
-        "vocabulary": [f"wörd {i}" for i in range(16)],
-    }
+    for subject in subjects():
+        model = subject.fit(X, Y, random_state=0)
+        yield subject.entry.kind, model, {}
+        if subject.entry.role == "classifier":
+            yield f"{subject.entry.kind}-int8", model, {"weights": "int8"}
+    label_names, vocabulary = [f"label {i}" for i in range(11)], [f"wörd {i}" for i in range(16)]
     trees = LabelTree(2, max_leaf_size=2, arity=3, root_arity=2, random_state=0)
+    names = {"label_names": label_names, "vocabulary": vocabulary}
     yield "label_tree-with-names", trees.fit(X, Y), names
     for weights in ("float16", "int4"):
         yield f"label_tree-{weights}", trees, {"weights": weights}

@@ -20,8 +20,7 @@ import numpy as np
 from defrag import Defrag, Fiat, LabelTree, Refrag, TextClassifier, _core, _native, load
 from defrag.baselines import ProXML
 from defrag.io import read_xmc, write_xmc
-from defrag.registry import entries
-from tests.contract.subject import TEXT_ROLES, Subject, answers, small_data
+from tests.contract.subject import answers, small_data, subjects
 from tests.helpers.bits import bits
 
 CALLS_PER_KERNEL = 2
@@ -73,9 +72,8 @@ def record(calls):
 def call_all(folder):
     """Train and ask every estimator, so that every kernel is called; yield other calls."""
     X, Y = small_data()
-    for entry in entries():
-        if entry.role not in TEXT_ROLES:
-            answers(Subject(entry).fit(), X[:6])
+    for subject in subjects():
+        answers(subject.fit(), X[:6])
     Refrag(LabelTree(), gamma=4.0, propensity_weight=0.0, widen=3, random_state=0).fit(X, Y)
     Fiat(agglomeration=Defrag(), random_state=0).fit(X, Y).transform(X[:6])
     model = TextClassifier(random_state=0).fit(TEXTS * 3, [["fox"], ["fox"], ["hen"], ["hen"]] * 3)

@@ -110,11 +110,9 @@ def last_beam(tree, weights, x, *, loss, beam_size, discount, power=2):
 def search(tree, weights, x, *, loss, beam_size, k, discount, leaf_discount=None, power=2):
     """Search one row level by level; gives (score, label) pairs, best first."""
     leaf_discount = discount if leaf_discount is None else leaf_discount
-    beam = last_beam(
-        tree, weights, x, loss=loss, beam_size=beam_size, discount=discount, power=power
-    )
+    options = {"loss": loss, "beam_size": beam_size, "discount": discount, "power": power}
     found = []
-    for score, node in beam:
+    for score, node in last_beam(tree, weights, x, **options):
         margins = margins_of(weights, node, x)
         labels = tree.order[tree.begin[node] : tree.end[node]].tolist()
         found += [
