@@ -6,11 +6,17 @@ models are replaced many times, a worker is killed and a broken file takes the p
 Linux only.
 """
 
+from __future__ import annotations
+
 import argparse
+import itertools
+import json
 import os
 import re
+import selectors
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,15 +25,119 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from defrag import TextClassifier, load_dataset
-from defrag import load as load_model
-from serve_load import K, load, requests_for
+from defrag import TextClassifier, load, load_dataset
 
 N_TEXTS = 2000
+K = 10
+
+
+@dataclass
+class Outcome:
+    """What a run found."""
+
+    seconds: list[float] = field(default_factory=list)  # to each answer
+    errors: list[str] = field(default_factory=list)  # answers that are not 200
+    wrong: int = 0  # answers that are none of those expected
+    cut: int = 0  # connections that ended without an answer; the request was sent again
+
+    def note(self, client: _Client, head: bytes, body: bytes, right: list[Any] | None) -> None:
+        """Add an answer; ``right`` are those that it may be, decoded."""
+        self.seconds.append(time.perf_counter() - client.sent)
+        if not head.startswith(b"HTTP/1.1 200"):
+            self.errors.append(f"{head[:40]!r} {body[:200]!r}")
+        elif right is not None and json.loads(body) not in right:
+            self.wrong += 1
+
+    def percentile(self, share: float) -> float:
+        """Return a percentile of the times, in milliseconds."""
+        ordered = sorted(self.seconds)
+        return 1e3 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class _Client:
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.connect()
+
+    def connect(self) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", self.port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, number: int, request: bytes) -> None:
+        self.number, self.received, self.sent = number, b"", time.perf_counter()
+        self.socket.sendall(request)
+
+    def answer(self) -> tuple[bytes, bytes] | None:
+        """Return head and body when they are there; None before that."""
+        self.received += (piece := self.socket.recv(1 << 18))
+        if not piece:
+            raise ConnectionResetError
+        head, found, body = self.received.partition(b"\r\n\r\n")
+        if not found:
+            return None
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        return (head, body) if len(body) >= length else None
+
+
+def requests_for(texts: list[str], path: str = "/v1/suggest") -> list[bytes]:
+    """Return the bytes of one request per text."""
+    bodies = [json.dumps({"text": text, "k": K}).encode() for text in texts]
+    head = b"POST %s HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    return [
+        head % path.encode() + b"content-length: %d\r\n\r\n" % len(body) + body for body in bodies
+    ]
+
+
+def put_load(
+    port: int,
+    requests: list[bytes],
+    *,
+    connections: int,
+    seconds: float,
+    expected: list[list[Any]] | None = None,
+) -> Outcome:
+    """Send requests in turn over some connections, each of which has one request at a time.
+
+    ``expected`` has the answers that are right for each request, decoded.
+    """
+    outcome = Outcome()
+    selector = selectors.DefaultSelector()
+    clients = [_Client(port) for _ in range(connections)]
+    turn = itertools.cycle(range(len(requests)))
+
+    def ask(client: _Client, number: int, *, anew: bool = False) -> None:
+        if anew:
+            client.socket.close()
+            client.connect()
+        client.send(number, requests[number])
+        selector.register(client.socket, selectors.EVENT_READ, client)
+
+    for client in clients:
+        ask(client, next(turn))
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for key, _ in selector.select(0.1):
+            client = key.data
+            try:
+                found = client.answer()
+            except ConnectionError:
+                outcome.cut += 1
+                selector.unregister(client.socket)
+                ask(client, client.number, anew=True)
+                continue
+            if found is None:
+                continue
+            outcome.note(client, *found, None if expected is None else expected[client.number])
+            selector.unregister(client.socket)
+            ask(client, next(turn), anew=b"connection: close" in found[0].lower())
+    for client in clients:
+        client.socket.close()
+    return outcome
 
 
 def children(process: int) -> list[int]:
@@ -69,10 +179,10 @@ def workers_of(supervisor: int) -> list[int]:
 
 def measure(port: int, workers: list[int], requests: list[bytes], seconds: float) -> None:
     """Print throughput and times of some numbers of connections."""
-    load(port, requests, connections=8, seconds=seconds / 4)
+    put_load(port, requests, connections=8, seconds=seconds / 4)
     for connections in (1, 8, 64):
         before = cpu_of(workers)
-        found = load(port, requests, connections=connections, seconds=seconds)
+        found = put_load(port, requests, connections=connections, seconds=seconds)
         rate = len(found.seconds) / (cpu_of(workers) - before)
         print(
             f"{connections} connections: {rate:6.0f} per CPU-second, p50 "
@@ -88,7 +198,7 @@ def throughput(path: Path, requests: list[bytes], seconds: float) -> None:
             if workers == 1:
                 measure(port, found, requests, seconds)
             else:
-                load(port, requests, connections=8 * workers, seconds=seconds)
+                put_load(port, requests, connections=8 * workers, seconds=seconds)
             private = ", ".join(f"{private_megabytes(worker):.1f}" for worker in found)
             print(f"{workers} workers: {private} MB private each after {seconds:g} s of load")
 
@@ -108,7 +218,7 @@ def endurance(
     """Load a server whose models, files and workers change meanwhile."""
     served = folder / "served.safetensors"
     shutil.copy(one, served)
-    by_model = (answers(load_model(path), texts) for path in (one, other))
+    by_model = (answers(load(path), texts) for path in (one, other))
     right = list(map(list, zip(*by_model, strict=True)))
 
     def replace(source: Path) -> None:
@@ -134,7 +244,7 @@ def endurance(
         thread = threading.Thread(target=disturb)
         thread.start()
         requests = requests_for(texts)
-        found = load(port, requests, connections=8, seconds=seconds, expected=right)
+        found = put_load(port, requests, connections=8, seconds=seconds, expected=right)
         thread.join()
         url = f"http://127.0.0.1:{port}/metrics"
         with urllib.request.urlopen(url) as answer:
