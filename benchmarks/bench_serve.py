@@ -84,13 +84,11 @@ class _Client:
         return (head, body) if len(body) >= length else None
 
 
-def requests_for(texts: list[str], path: str = "/v1/suggest") -> list[bytes]:
+def requests_for(texts: list[str]) -> list[bytes]:
     """Return the bytes of one request per text."""
     bodies = [json.dumps({"text": text, "k": K}).encode() for text in texts]
-    head = b"POST %s HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-    return [
-        head % path.encode() + b"content-length: %d\r\n\r\n" % len(body) + body for body in bodies
-    ]
+    head = b"POST /v1/suggest HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    return [head + b"content-length: %d\r\n\r\n" % len(body) + body for body in bodies]
 
 
 def put_load(
@@ -140,11 +138,6 @@ def put_load(
     return outcome
 
 
-def children(process: int) -> list[int]:
-    path = Path(f"/proc/{process}/task/{process}/children")
-    return [int(child) for child in path.read_text().split()]
-
-
 def cpu_of(processes: list[int]) -> float:
     """Return the CPU time that processes have used, in seconds."""
     total = 0
@@ -174,7 +167,12 @@ def serving(model: Path, workers: int) -> Iterator[tuple[int, int]]:
 
 
 def workers_of(supervisor: int) -> list[int]:
-    return [worker for generation in children(supervisor) for worker in children(generation)]
+    """Return the grandchildren of a process: between are those that loaded the models."""
+    found = [supervisor]
+    for _ in range(2):
+        lists = [Path(f"/proc/{one}/task/{one}/children").read_text() for one in found]
+        found = list(map(int, " ".join(lists).split()))
+    return found
 
 
 def measure(port: int, workers: list[int], requests: list[bytes], seconds: float) -> None:

@@ -13,6 +13,11 @@ import venv
 from importlib.util import find_spec
 from pathlib import Path
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).resolve().parent.parent
 
 NLTK_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt")
@@ -20,7 +25,7 @@ NLTK_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent
 
 def main(folder: Path) -> None:
     """Make the environment."""
-    settings = _project_settings()
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     packages = ["annif", "omikuji", "pytest", *settings["dependencies"]]
@@ -44,15 +49,6 @@ def main(folder: Path) -> None:
     data.mkdir(parents=True)
     for name in NLTK_FILES:
         (data / name).touch()
-
-
-def _project_settings() -> dict:
-    try:
-        import tomllib  # noqa: PLC0415 - since Python 3.11
-    except ModuleNotFoundError:
-        import tomli as tomllib  # noqa: PLC0415 - before Python 3.11
-
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 if __name__ == "__main__":

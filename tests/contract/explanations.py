@@ -25,7 +25,7 @@ def explanations_add_up_to_predicted_scores(subject, _folder):
             assert one.score == pytest.approx(score, abs=1e-6)
         for form in (wide_indices, unsorted, read_only)[: 3 * (number < len(ROWS))]:
             other = model.explain(form(row), k=4)  # whatever the row is made of
-            assert [bits(one.as_dict()) for one in other] == [bits(one.as_dict()) for one in found]
+            assert bits([one.as_dict() for one in other]) == bits([one.as_dict() for one in found])
         best = model.explain(row)
         assert bits(best.contributions) == bits(found[0].contributions)
         again = model.explain(row.toarray()[0], label=found[-1].label)

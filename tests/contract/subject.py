@@ -9,7 +9,7 @@ from scipy import sparse
 
 from defrag import Focused, LabelTree, TextClassifier, TextVectorizer
 from defrag.registry import Entry, entries
-from tests.data import make_data
+from tests.data import make_data, random_csr
 from tests.helpers.bits import bits
 from tests.text.data import make_texts
 
@@ -84,13 +84,8 @@ def small_corpus():
 @functools.cache
 def large_data(n_points=100_000, n_features=400, n_labels=300):
     """Return points on which a fit takes a while; all have the first label."""
-    draw = np.random.default_rng(0)
-    X = sparse.random_array(
-        (n_points, n_features), density=0.1, rng=draw, dtype=np.float32, format="csr"
-    )
-    others = sparse.random_array(
-        (n_points, n_labels - 1), density=0.01, rng=draw, dtype=np.float32, format="csr"
-    )
+    X = random_csr(n_points, n_features, density=0.1)
+    others = random_csr(n_points, n_labels - 1, density=0.01, seed=1)
     others.data[:] = 1.0
     return X, sparse.hstack([np.ones((n_points, 1), dtype=np.float32), others], format="csr")
 

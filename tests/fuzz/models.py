@@ -14,17 +14,8 @@ from defrag.exceptions import ModelFormatError
 from defrag.text.ranker import N_KINDS, Ranker, n_weights
 from tests.contract.subject import OTHER, STRANGE, small_data, subjects, text_subjects
 from tests.fuzz.broken import broken_models
-from tests.helpers.model_drafts import (
-    Draft,
-    X,
-    Y,
-    small_agglomerated,
-    small_defrag,
-    small_dismec,
-    small_forest,
-    small_label_tree,
-    small_rare,
-)
+from tests.helpers import model_drafts as drafts
+from tests.helpers.model_drafts import Draft, X, Y
 
 N_ROWS = 6
 MOST_LABELS = 1000
@@ -33,14 +24,14 @@ TEXTS = [*OTHER[0][:2], *STRANGE[:9], "sort the matrix"]
 
 def clustering_with_names():
     """Fit few features, so that every byte of the file can be changed; every array is there."""
-    model = clone(small_defrag()).fit(X[:, :6])
+    model = clone(drafts.small_defrag()).fit(X[:, :6])
     model.feature_names_in_ = np.array(list("aäbcde"), dtype=object)
     return model
 
 
 def tree_of_classes():
     letters = np.array([["a", "bö", "c"][row[0] % 3] for row in Y])
-    return clone(small_label_tree()).fit(X[:, :4], letters)
+    return clone(drafts.small_label_tree()).fit(X[:, :4], letters)
 
 
 def texts_with_names():
@@ -56,17 +47,17 @@ def texts_with_names():
 
 VARIANTS = {
     "clustering with names": (clustering_with_names, {}),
-    "clustering without scale": (lambda: small_defrag(unseen="drop", scale=None), {}),
+    "clustering without scale": (lambda: drafts.small_defrag(unseen="drop", scale=None), {}),
     "trees with label names": (
-        lambda: small_label_tree(n_trees=2), {"label_names": list("abcdefghij")}
+        lambda: drafts.small_label_tree(n_trees=2), {"label_names": list("abcdefghij")}
     ),
     "tree of classes": (tree_of_classes, {"vocabulary": list("wxyz")}),
     "tree of int8": (tree_of_classes, {"weights": "int8"}),
-    "agglomerated of float16": (small_agglomerated, {"weights": "float16"}),
-    "flat": (small_dismec, {}),
-    "flat of int8": (small_dismec, {"weights": "int8"}),
-    "imputed and re-ranked": (small_rare, {}),
-    "forest of int8": (small_forest, {"weights": "int8"}),
+    "agglomerated of float16": (drafts.small_agglomerated, {"weights": "float16"}),
+    "flat": (drafts.small_dismec, {}),
+    "flat of int8": (drafts.small_dismec, {"weights": "int8"}),
+    "imputed and re-ranked": (drafts.small_rare, {}),
+    "forest of int8": (drafts.small_forest, {"weights": "int8"}),
     "texts with names": (texts_with_names, {}),
 }  # fmt: skip
 KINDS = {

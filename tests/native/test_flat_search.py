@@ -18,9 +18,7 @@ from tests.oracles.flat_search import dense_weights, rank_all_labels
 
 def make_model(n_features, n_outputs, density, seed, outputs=np.uint16):
     rng = np.random.default_rng(seed)
-    W = sparse.random_array(
-        (n_features, n_outputs), density=density, format="csr", rng=rng, dtype=np.float32
-    )
+    W = random_csr(n_features, n_outputs, density=density, seed=rng)
     W.data = np.float32(rng.integers(-4, 5, len(W.data)) / 2)  # halves, so that ties are common
     labels = np.sort(rng.permutation(3 * n_outputs)[:n_outputs]).astype(np.int32)
     bias = np.float32(rng.integers(-4, 1, n_outputs) / 2)

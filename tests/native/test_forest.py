@@ -13,19 +13,8 @@ from defrag import _core, _native
 from defrag._native import FULL_HASH, CraftmlOptions, FastxmlOptions
 from tests.data import make_data, random_problem, unit_items
 from tests.helpers.bits import bits
+from tests.oracles import forests as oracles
 from tests.oracles.embeddings import best_columns
-from tests.oracles.forests import (
-    clusters_of_points,
-    forest_scores,
-    hash_item,
-    hashed_vector,
-    logistic_minimum,
-    logistic_objective,
-    mean_gain,
-    reranked_scores,
-    sides_of_points,
-    wrong_leaves,
-)
 
 KEYS = np.array([3, 5, 7], dtype=np.uint64)
 
@@ -40,7 +29,7 @@ def test_split_sides_equal_the_oracle(seed, normalized):
     _, Y = random_problem(seed, n_rows=50, n_labels=9, per_row=4)
     weights = np.float32(1.0 + np.arange(9) / 3) if seed % 2 else np.ones(9, dtype=np.float32)
     found = _core.label_sides(Y, weights, key=seed, normalized=normalized)
-    wanted = sides_of_points(label_lists(Y), weights, seed, normalized=normalized)
+    wanted = oracles.sides_of_points(label_lists(Y), weights, seed, normalized=normalized)
     np.testing.assert_array_equal(found, wanted)
 
 
@@ -49,11 +38,11 @@ def test_split_ranks_labels_better_than_random(normalized):
     _, Y = make_data(seed=4)
     lists, weights = label_lists(Y), np.ones(Y.shape[1], dtype=np.float32)
     side = _core.label_sides(Y, weights, key=1, normalized=normalized)
-    gain = mean_gain(lists, weights, side, normalized=normalized)
+    gain = oracles.mean_gain(lists, weights, side, normalized=normalized)
     draw = np.random.default_rng(0)
     for _ in range(5):
         random = draw.integers(0, 2, len(lists))
-        assert gain > 1.05 * mean_gain(lists, weights, random, normalized=normalized)
+        assert gain > 1.05 * oracles.mean_gain(lists, weights, random, normalized=normalized)
 
 
 @pytest.mark.parametrize("cost", [0.5, 2.0, 20.0])
@@ -72,8 +61,10 @@ def test_separators_reach_the_minimum_of_the_oracle(signed, cost):
     rows = np.hstack([X.toarray().astype(np.float64), np.ones((80, 1))])
     w = np.zeros(31)
     w[features], w[30] = weights, bias
-    best = logistic_objective(logistic_minimum(rows, side, costs), rows, side, costs)
-    found = logistic_objective(w, rows, side, costs)
+    best = oracles.logistic_objective(
+        oracles.logistic_minimum(rows, side, costs), rows, side, costs
+    )
+    found = oracles.logistic_objective(w, rows, side, costs)
     assert found <= best * (1 + 1e-4)
 
 
@@ -118,7 +109,7 @@ BOTH = pytest.mark.parametrize("grow", [grown, grown_craftml], ids=["FastXML", "
 )
 def test_leaf_is_the_mean_of_its_points(made, n_mixed):
     X, Y, forest = made()
-    wrong, right = wrong_leaves(forest, X.toarray(), Y.toarray())
+    wrong, right = oracles.wrong_leaves(forest, X.toarray(), Y.toarray())
     assert not wrong
     assert len(right) > n_mixed
 
@@ -172,7 +163,7 @@ def test_search_equals_the_oracle(grow, seed, n_rows, k):
     _, Y, forest = grow(seed=seed % 5)
     rows = unit_items(seed, n=n_rows, n_coords=90)
     labels, found = _native.forest_search(forest, rows, k=k, n_threads=1 + seed % 2)
-    scores = forest_scores(forest, rows.toarray(), Y.shape[1])
+    scores = oracles.forest_scores(forest, rows.toarray(), Y.shape[1])
     wanted = best_columns(np.where(scores > 0, scores, -np.inf), k)
     np.testing.assert_array_equal(labels, wanted[0])
     np.testing.assert_array_equal(found, wanted[1])
@@ -204,8 +195,8 @@ def test_reranking_equals_the_oracle(alpha, gamma, k):
     labels, found = _native.forest_search(
         forest, sparse.csr_array(whole), k=k, prototypes=prototypes, alpha=alpha, gamma=gamma
     )
-    means = forest_scores(forest, whole, Y.shape[1])[:, forest.labels]
-    wanted = reranked_scores(means, np.float64(kept), dense, alpha=alpha, gamma=gamma)
+    means = oracles.forest_scores(forest, whole, Y.shape[1])[:, forest.labels]
+    wanted = oracles.reranked_scores(means, np.float64(kept), dense, alpha=alpha, gamma=gamma)
     order_changes = 0
     for ids, scores, exact, before in zip(labels, found, wanted, means, strict=True):
         order = np.lexsort((forest.labels, -exact))
@@ -296,14 +287,14 @@ def test_label_clusters_equal_the_oracle(seed, n_buckets):
     Y = Y[np.diff(Y.indptr) > 0]
     options = {"n_clusters": 5, "n_buckets": n_buckets, "max_rounds": 3}
     found, cluster = _core.label_clusters(Y, key=seed, **options)
-    starts, wanted, _ = clusters_of_points(label_lists(Y), seed, **options)
+    starts, wanted, _ = oracles.clusters_of_points(label_lists(Y), seed, **options)
     assert found == len(starts)
     # Similarities that are equal but for their rounding may fall either way.
     assert np.mean(cluster == wanted) > 0.9
 
 
 def test_hash_keeps_its_share_in_all_buckets():
-    found = [hash_item(11, item, 64, FULL_HASH // 4) for item in range(4000)]
+    found = [oracles.hash_item(11, item, 64, FULL_HASH // 4) for item in range(4000)]
     kept = [one for one in found if one is not None]
     assert 800 < len(kept) < 1200
     buckets = np.bincount([bucket for bucket, _ in kept], minlength=64)
@@ -321,7 +312,7 @@ def test_centroid_is_the_cut_and_scaled_mean():
         root = int(forest.tree_ptr[tree])
         # Clusters that no point goes to are no children, which these data have none of.
         assert forest.n_children[root] == n_clusters
-        rows = np.array([hashed_vector(row, key, 50, hashed.n_kept) for row in X.toarray()])
+        rows = np.array([oracles.hashed_vector(row, key, 50, hashed.n_kept) for row in X.toarray()])
         found = np.zeros((n_clusters, 50))
         for e in range(forest.entry_ptr[root], forest.entry_ptr[root + 1]):
             found[forest.children[e], forest.slots[e]] = forest.weights[e]

@@ -85,7 +85,9 @@ def parse(text, layout, *, n_features=None, n_labels=None, first_feature=0, firs
         try:
             if need_header:
                 result.declared = _header(line, layout)
-                _declare(limits, layout, result.declared)
+                kinds = ["label"] if layout in PAIRS_ARE_LABELS else ["feature", "label"]
+                for kind, size in zip(kinds, result.declared[1:], strict=False):
+                    limits[kind] = size if limits[kind] is None else limits[kind]
                 need_header = False
                 continue
             if layout == "svmlight" and not line:
@@ -110,14 +112,6 @@ def _header(line, layout):
     if len(numbers) != (3 if layout == "combined" else 2) or max(numbers[1:]) >= 2**31:
         raise OracleError
     return numbers
-
-
-def _declare(limits, layout, declared):
-    names = ["label"] if layout in PAIRS_ARE_LABELS else ["feature"]
-    names += ["label"] if layout == "combined" else []
-    for name, size in zip(names, declared[1:], strict=True):
-        if limits[name] is None:
-            limits[name] = size
 
 
 def _whole(token):
