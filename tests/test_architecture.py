@@ -1,13 +1,22 @@
-"""What ARCHITECTURE.md and the table of checks in the manual name exists."""
+"""What ARCHITECTURE.md, the table of checks and the table of mutants name exists."""
 
 import re
+import sys
 from pathlib import Path
 
+import pytest
+
 import defrag
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 SOURCES = Path(defrag.__file__).parent
+MUTANTS = tomllib.loads((ROOT / "tests/mutation/table.toml").read_text(encoding="utf-8"))
 CHECKS = re.findall(r"^\| R.*", (ROOT / "docs" / "reliability.md").read_text("utf-8"), re.MULTILINE)
 
 
@@ -59,3 +68,19 @@ def test_every_check_has_a_row_that_names_existing_files():
         names = re.findall(r"`((?:tests|tools|benchmarks|docs)/[\w/.]+|Makefile|\.ci/run)`", row)
         assert names, row
         assert [name for name in names if not (ROOT / name).is_file()] == [], row
+
+
+@pytest.mark.parametrize("path", MUTANTS)
+def test_changed_code_occurs_exactly_once(path):
+    source = (ROOT / path).read_text(encoding="utf-8")
+    for old, *_ in [*MUTANTS[path]["mutants"], *MUTANTS[path].get("equivalent", ())]:
+        assert source.count(old) == 1, old
+
+
+def test_tests_of_mutants_exist():
+    for rows in MUTANTS.values():
+        for test in rows["tests"].split():
+            if test != "cpp":
+                file, *names = test.partition("[")[0].split("::")
+                assert (ROOT / file).exists(), test
+                assert all(name in (ROOT / file).read_text(encoding="utf-8") for name in names)

@@ -50,12 +50,11 @@ def trial(prepare, interrupt=None):
     # Whoever does not answer would wait for more text for ever.
     killer = threading.Timer(PATIENCE_SECONDS, os.kill, (child, signal.SIGKILL))
     killer.start()
-    if interrupt:
-        with open("pipe", "wb", buffering=0) as pipe:  # noqa: PTH123 - waits for the reader
+    with contextlib.ExitStack() as stack:
+        if interrupt:
+            pipe = stack.enter_context(open("pipe", "wb", buffering=0))  # noqa: PTH123 - waits
             pipe.write(TEXT)
             interrupt(child)
-            _, status = os.waitpid(child, 0)
-    else:
         _, status = os.waitpid(child, 0)
     killer.cancel()
     with open(said, "rb") as stream:  # noqa: PTH123 - a descriptor

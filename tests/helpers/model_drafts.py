@@ -68,10 +68,12 @@ def small_imputed(**parameters):
     return Imputed(base, Fiat(**groups, **parameters), random_state=0).fit(X, Y)
 
 
-def small_rare():
-    """Fit a tree whose labels are re-ranked, with a trade-off, and whose rows are imputed."""
-    base = Refrag(LabelTree(max_leaf_size=4), gamma=4.0, prototype_entries=3)
-    return Imputed(base, Fiat(agglomeration=Defrag(), n_clusterings=1), random_state=0).fit(X, Y)
+# A tree whose labels are re-ranked, with a trade-off, and whose rows are imputed.
+small_rare = small(
+    Imputed,
+    Refrag(LabelTree(max_leaf_size=4), gamma=4.0, prototype_entries=3),
+    Fiat(agglomeration=Defrag(), n_clusterings=1),
+)
 
 
 class Draft:

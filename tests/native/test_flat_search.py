@@ -13,7 +13,7 @@ from defrag._native import FlatWeights, flat_search
 from defrag.persistence._weights import pack_values, unpack_values
 from tests.data import random_csr
 from tests.helpers.bits import bits
-from tests.oracles.flat_search import dense_weights, rank_all_labels
+from tests.oracles.rankings import dense_weights, rank_all_labels
 
 
 def make_model(n_features, n_outputs, density, seed, outputs=np.uint16):

@@ -17,7 +17,7 @@ from defrag.trees import member_seeds
 from tests.data import make_data
 from tests.oracles import imputation as oracles
 from tests.oracles.agglomeration import co_occurrence
-from tests.oracles.reranking import rank_candidates
+from tests.oracles.rankings import rank_candidates
 
 BASE = Parabel(2, max_leaf_size=5)
 FIXED = {"gamma": 30.0, "propensity_weight": 0.5, "random_state": 0}

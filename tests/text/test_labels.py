@@ -12,7 +12,7 @@ from defrag import TextClassifier, Thesaurus
 from defrag.exceptions import ModelFormatError
 from defrag.persistence import describe
 from defrag.text._labels import redirect
-from tests.oracles import redirecting as oracle
+from tests.oracles import rankings as oracle
 
 N_LABELS = 30
 TEXTS = [f"word{i} word{(i * 7) % N_LABELS} text" for i in range(N_LABELS)] * 4
