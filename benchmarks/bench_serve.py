@@ -130,7 +130,7 @@ def put_load(
                 continue
             if found is None:
                 continue
-            outcome.note(client, *found, None if expected is None else expected[client.number])
+            outcome.note(client, *found, expected[client.number] if expected else None)
             selector.unregister(client.socket)
             ask(client, next(turn), anew=b"connection: close" in found[0].lower())
     for client in clients:
@@ -145,12 +145,6 @@ def cpu_of(processes: list[int]) -> float:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         total += int(fields[11]) + int(fields[12])
     return total / os.sysconf("SC_CLK_TCK")
-
-
-def private_megabytes(process: int) -> float:
-    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    private = [line.split()[1] for line in lines if line.startswith("Private_")]
-    return sum(map(int, private)) / 1024
 
 
 @contextmanager
@@ -197,8 +191,12 @@ def throughput(path: Path, requests: list[bytes], seconds: float) -> None:
                 measure(port, found, requests, seconds)
             else:
                 put_load(port, requests, connections=8 * workers, seconds=seconds)
-            private = ", ".join(f"{private_megabytes(worker):.1f}" for worker in found)
-            print(f"{workers} workers: {private} MB private each after {seconds:g} s of load")
+            private = []
+            for worker in found:
+                memory = Path(f"/proc/{worker}/smaps_rollup").read_text()
+                kilobytes = map(int, re.findall(r"Private_\w+: +(\d+)", memory))
+                private.append(f"{sum(kilobytes) / 1024:.1f}")
+            print(f"{workers} workers: {', '.join(private)} MB private each after {seconds:g} s")
 
 
 def answers(model: Any, texts: list[str]) -> list[Any]:

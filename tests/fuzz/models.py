@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
 from defrag import TextClassifier, TextVectorizer, Thesaurus, load
@@ -116,8 +115,7 @@ def _use(model, data):
     """Ask about a few points; a file may say that there are billions of labels and features."""
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_  # or a plain matrix would raise a warning
-    rows = small_data()[0][1 : N_ROWS + 1]
-    rows = sparse.csr_array(rows[:, : min(rows.shape[1], model.n_features_in_)])
+    rows = small_data()[0][1 : N_ROWS + 1].copy()
     rows.resize((N_ROWS, model.n_features_in_))
     if not hasattr(model, "predict_topk"):
         found = model.transform(rows)

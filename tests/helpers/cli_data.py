@@ -60,10 +60,9 @@ def _write_files(folder):
 
 def fill_folder(tmp_path, monkeypatch):
     """Return a folder, made the current one, with the same points in every form."""
-    copy_filled(_write_files, tmp_path)
+    enter_filled(_write_files, tmp_path, monkeypatch)
     (tmp_path / "link.txt").symlink_to("train.txt")
     (tmp_path / "twin.txt").hardlink_to(tmp_path / "train.txt")
-    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -79,6 +78,8 @@ def _filled(fill):
     return folder
 
 
-def copy_filled(fill, folder):
-    """Write into an empty folder what a function writes into one."""
+def enter_filled(fill, folder, monkeypatch):
+    """Write into an empty folder what a function writes into one; make it the current one."""
     shutil.copytree(_filled(fill).name, folder, dirs_exist_ok=True)
+    monkeypatch.chdir(folder)
+    return folder

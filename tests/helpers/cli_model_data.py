@@ -6,7 +6,7 @@ from scipy import sparse
 from defrag import Defrag, LabelTree, TextClassifier
 from defrag.io import write_npz, write_predictions, write_xmc
 from defrag.io.xmc import write_svmlight
-from tests.helpers.cli_data import copy_filled
+from tests.helpers.cli_data import enter_filled
 from tests.helpers.cli_running import run_well
 from tests.helpers.cli_text_data import write_lines
 
@@ -66,6 +66,4 @@ def _write_files(folder):
 
 def fill_folder(tmp_path, monkeypatch):
     """Return a folder, made the current one, with data, names, and a model."""
-    copy_filled(_write_files, tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return enter_filled(_write_files, tmp_path, monkeypatch)

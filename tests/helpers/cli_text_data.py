@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from tests.helpers.cli_data import copy_filled
+from tests.helpers.cli_data import enter_filled
 from tests.helpers.cli_running import run_well
 
 SUBJECTS = {
@@ -100,6 +100,4 @@ def _write_refused_files(folder):
 
 def fill_folder(tmp_path, monkeypatch, *, refused=False):
     """Return a folder, made the current one, with the same documents in every form."""
-    copy_filled(_write_refused_files if refused else _write_files, tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return enter_filled(_write_refused_files if refused else _write_files, tmp_path, monkeypatch)

@@ -112,17 +112,6 @@ def test_negatives_of_a_node_are_points_without_its_labels(seed):
         check_node(weights, node, *node_problem(tree, node, X.toarray(), Y.toarray() > 0, own))
 
 
-@pytest.mark.parametrize(
-    ("begin", "points"),
-    [([0, 0], [0]), ([1, 1], [0]), ([0, 1, 1], [0]), ([0, 1], [-1]), ([0, 1], [10**6])],
-)
-def test_negatives_that_are_not_lists_of_points_are_refused(begin, points):
-    X, Y = random_problem(5, n_labels=40)
-    negatives = np.array(begin, dtype=np.int64), np.array(points, dtype=np.int32)
-    with pytest.raises(ValueError, match="negatives must be lists of points, one per node"):
-        train(X, Y, flat_tree(list(range(40))), SolverOptions(), negatives=negatives)
-
-
 def test_weights_are_sorted():
     X, Y = random_problem(7)
     tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(7)))
@@ -157,21 +146,28 @@ def test_too_wide_node_is_refused():
         train(X, Y, tree)
 
 
+NO_LISTS = "negatives must be lists of points, one per node"
+
+
 @pytest.mark.parametrize(
-    ("block", "message"),
+    ("arrays", "message"),
     [
-        ((-1, 0, 1), "of 1 nodes has no node -1"),
-        ((1, 0, 1), "of 1 nodes has no node 1"),
-        ((0, -1, 1), "node 0 does not have blocks -1 to 1"),
-        ((0, 2, 1), "node 0 does not have blocks 2 to 1"),
-        ((0, 0, 4), "node 0 does not have blocks 0 to 4"),
+        ({"blocks": np.int64([[-1, 0, 1]])}, "of 1 nodes has no node -1"),
+        ({"blocks": np.int64([[1, 0, 1]])}, "of 1 nodes has no node 1"),
+        ({"blocks": np.int64([[0, -1, 1]])}, "node 0 does not have blocks -1 to 1"),
+        ({"blocks": np.int64([[0, 2, 1]])}, "node 0 does not have blocks 2 to 1"),
+        ({"blocks": np.int64([[0, 0, 4]])}, "node 0 does not have blocks 0 to 4"),
+        ({"negatives": (np.int64([0, 0]), np.int32([0]))}, NO_LISTS),
+        ({"negatives": (np.int64([1, 1]), np.int32([0]))}, NO_LISTS),
+        ({"negatives": (np.int64([0, 1, 1]), np.int32([0]))}, NO_LISTS),
+        ({"negatives": (np.int64([0, 1]), np.int32([-1]))}, NO_LISTS),
+        ({"negatives": (np.int64([0, 1]), np.int32([10**6]))}, NO_LISTS),
     ],
 )
-def test_blocks_outside_the_tree_are_refused(block, message):
+def test_blocks_and_negatives_outside_the_data_are_refused(arrays, message):
     X, Y = random_problem(5, n_labels=40)
-    blocks = np.array([block], dtype=np.int64)
     with pytest.raises(ValueError, match=message):
-        train(X, Y, flat_tree(list(range(40))), SolverOptions(), blocks=blocks)
+        train(X, Y, flat_tree(list(range(40))), SolverOptions(), **arrays)
 
 
 def test_blocks_join_to_the_whole_node():

@@ -124,10 +124,20 @@ def test_late_companions_and_unseen_features_are_counted():
 
 
 @pytest.mark.parametrize(
-    "text", [b"18446744073709551617", b"18446744073709551617e-3", b"0.18446744073709551617"]
-)
-def test_digits_beyond_64_bits_count(text):
-    assert _native.parse_values(text)[0] == np.float32(float(text))
+    "text",
+    [
+        b"18446744073709551617", b"18446744073709551617e-3", b"0.18446744073709551617",
+        b"1e" + b"0" * 30 + b"1", b"-2.5e-" + b"0" * 5000 + b"3",
+        b"0." + b"0" * 60 + b"1", b"0." + b"0" * 70 + b"1e9", b"1e-99",
+    ],
+    ids=[
+        "beyond 64 bits", "the same with an exponent", "the same as a fraction",
+        "zeros before the digits of an exponent", "thousands of them",
+        "underflow", "underflow in spite of an exponent", "underflow by an exponent",
+    ],
+)  # fmt: skip
+def test_unusual_numbers_are_read_exactly(text):
+    assert _native.parse_values(text)[0] == nearest_float(text) == np.float32(float(text))
 
 
 def test_equal_items_are_split_by_id():
@@ -210,20 +220,10 @@ def test_mantissas_beyond_double_are_read_exactly():
     assert n_wrong > 10  # or nothing would have been tried
 
 
-@pytest.mark.parametrize("text", [b"1e" + b"0" * 30 + b"1", b"-2.5e-" + b"0" * 5000 + b"3"])
-def test_zeros_before_the_digits_of_an_exponent_do_not_count(text):
-    assert _native.parse_values(text)[0] == nearest_float(text) == np.float32(float(text))
-
-
 @pytest.mark.parametrize("text", [b"1" + b"0" * 50, b"0.1e40", b"1" + b"0" * 60 + b"e-5"])
 def test_overflow_is_seen_without_and_with_an_exponent(text):
     with pytest.raises(_native.ParseError, match="expected a finite number, got"):
         _native.parse_values(text)
-
-
-@pytest.mark.parametrize("text", [b"0." + b"0" * 60 + b"1", b"0." + b"0" * 70 + b"1e9", b"1e-99"])
-def test_underflow_is_zero_without_and_with_an_exponent(text):
-    assert _native.parse_values(text).tolist() == [0.0]
 
 
 def test_numbers_near_the_middle_of_two_floats_are_rounded_once():
