@@ -56,10 +56,10 @@ missing = sys.argv[3:]
 for verb in VERBS:
     if verb not in missing:
         run(f"{verb} --help")
-for line in {"demo": ["demo"], "compare": ["compare docs.jsonl docs.jsonl"],
-             "reproduce": ["reproduce all"], "serve": ["serve model.safetensors"]}.items():
-    if line[0] in missing:
-        said = run(line[1][0], 2).stderr
+for verb, line in {"demo": "demo", "compare": "compare docs.jsonl docs.jsonl",
+                   "reproduce": "reproduce all", "serve": "serve model.safetensors"}.items():
+    if verb in missing:
+        said = run(line, 2).stderr
         assert said.startswith(f"defrag: error: defrag.{sys.argv[2]}"), said
         assert said.endswith("is not part of this installation\\n"), said
 """

@@ -70,7 +70,6 @@ def main(folder):
 
 
 def dense(matrix):
-    """Return a matrix that may be sparse as an array."""
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 

@@ -85,12 +85,3 @@ def fitting_twice_is_fitting_once(subject, folder):
     model.fit(*subject.data)
     assert answer_bits(model) == wanted
     assert file_bytes(model, folder) == stored
-
-
-CHECKS = [
-    same_bits_for_any_number_of_threads,
-    a_loaded_model_answers_with_the_same_bits,
-    copies_answer_with_the_same_bits,
-    a_clone_is_unfitted_and_learns_the_same,
-    fitting_twice_is_fitting_once,
-]

@@ -96,11 +96,3 @@ def label_features_score_as_points_of_one_feature(subject, _folder):
         # The search for this row may find the label in some members only.
         if not others.notes:
             assert others.score == pytest.approx(score, abs=1e-9)
-
-
-CHECKS = [
-    explanations_add_up_to_predicted_scores,
-    every_label_can_be_explained,
-    a_loaded_model_explains_the_same,
-    label_features_score_as_points_of_one_feature,
-]

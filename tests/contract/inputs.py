@@ -33,7 +33,6 @@ def unsorted(X):
 
 
 def locked(array):
-    """Make an array read-only."""
     array.flags.writeable = False
     return array
 
@@ -129,21 +128,6 @@ def unusual_sizes_are_learnt_or_refused(subject, _folder):
             check_answers(model, X)
 
 
-def more_labels_are_wanted_than_there_are(subject, _folder):
-    X, Y = small_data()
-    one_label = sparse.csr_array(np.ones((X.shape[0], 1), dtype=np.float32))
-    two_classes = np.arange(X.shape[0]) % 2
-    for targets in (Y, one_label, two_classes):
-        model = subject.fit(X, targets)
-        n_labels = model.n_labels_
-        every = model.predict_topk(X[:5], k=n_labels)
-        for k in (n_labels + 1, 1000, 2**31, 2**63):
-            assert bits(model.predict_topk(X[:5], k=k)) == bits(every)
-        for k in (0, -1, 1.5, "3", None, True):
-            with pytest.raises(ValueError, match=r"^k must be an int >= 1, got "):
-                model.predict_topk(X[:5], k=k)
-
-
 def bad_parameters_are_refused_by_name(subject, _folder):
     X, Y = small_data()
     model = subject.new()
@@ -172,13 +156,3 @@ def bad_parameters_are_refused_by_name(subject, _folder):
             refusal = str(error)
         # Answers read a parameter and refuse it, or do not read it.
         assert refusal.startswith(f"{name} ") or (not refusal and found == wanted), refusal
-
-
-CHECKS = [
-    bad_parameters_are_refused_by_name,
-    every_form_of_points_gives_the_same_answers,
-    every_form_of_training_data_gives_the_same_model,
-    empty_rows_have_finite_answers,
-    unusual_sizes_are_learnt_or_refused,
-]
-OF_CLASSIFIERS = [more_labels_are_wanted_than_there_are]

@@ -1,10 +1,12 @@
-"""Labels by name, and retraining with the label trees of another model."""
+"""Labels: how many, by name, and retraining with the label trees of another model."""
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from defrag import load
 from tests.contract.subject import answer_bits, file_bytes, small_data
+from tests.helpers.bits import bits
 
 NAMES = [f"{letter} {number}, é" for number in range(5) for letter in "xyz"][:14]
 
@@ -15,6 +17,21 @@ def named_lists():
     lists = [[NAMES[label] for label in row.indices.tolist()] for row in Y]
     known = sorted({name for row in lists for name in row})
     return lists, known, [NAMES.index(name) for name in known]
+
+
+def more_labels_are_wanted_than_there_are(subject, _folder):
+    X, Y = small_data()
+    one_label = sparse.csr_array(np.ones((X.shape[0], 1), dtype=np.float32))
+    two_classes = np.arange(X.shape[0]) % 2
+    for targets in (Y, one_label, two_classes):
+        model = subject.fit(X, targets)
+        n_labels = model.n_labels_
+        every = model.predict_topk(X[:5], k=n_labels)
+        for k in (n_labels + 1, 1000, 2**31, 2**63):
+            assert bits(model.predict_topk(X[:5], k=k)) == bits(every)
+        for k in (0, -1, 1.5, "3", None, True):
+            with pytest.raises(ValueError, match=r"^k must be an int >= 1, got "):
+                model.predict_topk(X[:5], k=k)
 
 
 def takes_names(subject, folder):
@@ -117,12 +134,3 @@ def keeps_a_shape_for_other_labels(subject, folder):
         subject.new().fit(X, small_data()[1], shape=model)
     with pytest.raises(ValueError, match=r"shape must be a fitted \w+ or the file of one, got"):
         subject.new().fit(X, new, shape=3)
-
-
-CHECKS = [
-    takes_names,
-    scores_and_calibrates_by_name,
-    refuses_what_are_no_names,
-    keeps_a_shape,
-    keeps_a_shape_for_other_labels,
-]

@@ -167,7 +167,3 @@ def _interrupt_after(seconds, sent, finished):
             return
     sent.append(time.process_time())
     os.kill(os.getpid(), signal.SIGINT)
-
-
-CHECKS = [a_refused_refit_changes_nothing, a_refit_that_fails_midway_changes_nothing]
-SLOW_CHECKS = [an_interrupt_changes_nothing]

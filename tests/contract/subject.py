@@ -82,12 +82,13 @@ def small_corpus():
 
 
 @functools.cache
-def large_data(n_points=100_000, n_features=400, n_labels=300):
+def large_data():
     """Return points on which a fit takes a while; all have the first label."""
-    X = random_csr(n_points, n_features, density=0.1)
-    others = random_csr(n_points, n_labels - 1, density=0.01, seed=1)
+    n_points = 100_000
+    others = random_csr(n_points, 299, density=0.01, seed=1)
     others.data[:] = 1.0
-    return X, sparse.hstack([np.ones((n_points, 1), dtype=np.float32), others], format="csr")
+    Y = sparse.hstack([np.ones((n_points, 1), dtype=np.float32), others], format="csr")
+    return random_csr(n_points, 400, density=0.1), Y
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,6 @@ class Subject:
         return model.set_params(**{**small, **parameters})
 
     def fit(self, X=None, Y=None, **parameters):
-        """Return a fitted estimator."""
         own_X, own_Y = self.data
         return self.new(**parameters).fit(own_X if X is None else X, own_Y if Y is None else Y)
 
@@ -203,12 +203,10 @@ def answers(model, X=None):
 
 
 def answer_bits(model, X=None):
-    """Return the bits of all answers of a model."""
     return bits(answers(model, X))
 
 
 def file_bytes(model, folder):
-    """Return the bytes of the model's file."""
     path = folder / "bytes.safetensors"
     model.save(path)
     return path.read_bytes()

@@ -75,6 +75,3 @@ def _ask(model, X):
     except Exception as error:  # noqa: BLE001 - judged by the caller
         return error
     return bits(found)
-
-
-CHECKS = [sixteen_threads_answer_as_one_does, refitting_while_others_answer]

@@ -58,7 +58,6 @@ def _mutate(rng, data, seeds):
 
 
 def broken_models(seeds, n_inputs, seed=0):
-    """Yield broken model files."""
     rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
     for _ in range(n_inputs):
         data = rng.choice(seeds)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 
 def main():
-    """Run from the command line."""
     import atheris  # noqa: PLC0415 - not among the tools of the tests
 
     with atheris.instrument_imports(include=["defrag"]):

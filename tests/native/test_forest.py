@@ -78,21 +78,23 @@ def test_strong_penalty_leaves_no_weight():
     assert len(features) == len(weights) == bias == 0
 
 
-def grown(seed=0, *, n_threads=1, keys=KEYS, cost=3.0, **options):
-    X, Y = make_data(seed=seed)
+def trained(train, options, X, Y, keys=KEYS):
+    """Return rows of length one, their labels and a forest of them."""
     X = _native.scale_rows(X, n_threads=1)
     weights = np.ones(Y.shape[1], dtype=np.float32)
-    chosen = FastxmlOptions(cost=cost, **options)
-    return X, Y, _native.train_fastxml(X, Y, weights, keys, chosen, n_threads=n_threads)
+    return X, Y, train(X, Y, weights, keys, options, n_threads=1)
+
+
+def grown(seed=0, *, keys=KEYS, **options):
+    chosen = FastxmlOptions(**{"cost": 3.0, **options})
+    return trained(_native.train_fastxml, chosen, *make_data(seed=seed), keys)
 
 
 def grown_craftml(seed=0, **options):
     X, Y = make_data(seed=seed)
-    kept = np.diff(Y.indptr) > 0
-    X, Y = _native.scale_rows(X[kept], n_threads=1), Y[kept]
-    weights = np.ones(Y.shape[1], dtype=np.float32)
+    labelled = np.diff(Y.indptr) > 0
     chosen = CraftmlOptions(**{"n_clusters": 4, "n_buckets": 50, "kept_share": 0.5, **options})
-    return X, Y, _native.train_craftml(X, Y, weights, KEYS, chosen, n_threads=1)
+    return trained(_native.train_craftml, chosen, X[labelled], Y[labelled])
 
 
 BOTH = pytest.mark.parametrize("grow", [grown, grown_craftml], ids=["FastXML", "CRAFTML"])

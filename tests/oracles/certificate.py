@@ -8,7 +8,6 @@ def members(labels, k):
 
 
 def tie(X, labels, w, n_clusters, method):
-    """Tie one vector of weights."""
     if method == "joint_ls":
         pooled = np.column_stack([X[:, members(labels, k)].sum(axis=1) for k in range(n_clusters)])
         return np.linalg.lstsq(pooled, X @ w, rcond=None)[0]
@@ -27,7 +26,6 @@ def tie(X, labels, w, n_clusters, method):
 
 
 def change(X, labels, w, tied):
-    """Return the change of every score."""
     moved = [w[j] - (tied[group] if group >= 0 else 0.0) for j, group in enumerate(labels)]
     return X @ np.array(moved)
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from tests.oracles.kmeans import assign_to_centres, centres_of
+from tests.oracles.metrics import discount
 from tests.oracles.sparse_learners import descend
 
 MASK = 2**64 - 1
@@ -32,14 +33,8 @@ def stream(seed, item, stage=FOREST_STAGE):
         yield drawn
 
 
-def discount(position):
-    """Return the discount of a position counted from 0."""
-    return 1.0 / math.log2(2.0 + position)
-
-
 def gains_of(labels, weights, *, normalized):
-    """Return the gain of each label of a point."""
-    ideal = sum(discount(r) for r in range(len(labels))) if normalized else 1.0
+    ideal = sum(map(discount, range(1, len(labels) + 1))) if normalized else 1.0
     return {label: float(np.float32(weights[label] / ideal)) for label in labels}
 
 
@@ -53,8 +48,8 @@ def discounts_of(gains, side, which):
     first = {label: place for place, label in enumerate(dict.fromkeys(
         label for of_labels in gains for label in of_labels))}  # fmt: skip
     ranked = sorted(sums, key=lambda label: (-sums[label], first[label]))
-    ranks = {label: rank for rank, label in enumerate(ranked)}
-    return lambda label: discount(ranks.get(label, len(ranked)))
+    ranks = {label: rank for rank, label in enumerate(ranked, 1)}
+    return lambda label: discount(ranks.get(label, len(ranked) + 1))
 
 
 def mean_gain(labels_of_points, weights, side, *, normalized):
@@ -101,7 +96,6 @@ def logistic_objective(w, rows, positive, costs):
 
 
 def logistic_minimum(rows, positive, costs):
-    """Minimise the objective."""
     s = np.where(positive, 1.0, -1.0)
     step = 4.0 / (costs.max() * np.linalg.norm(rows, 2) ** 2)
     return descend(

@@ -22,11 +22,9 @@ def minimum(X, positive, *, loss="squared_hinge", cost=1.0, bias=1.0, offset=Fal
     rows = np.hstack([X, np.full((len(X), 1), bias)])
     y = np.where(positive, 1.0, -1.0)
     fixed = 2.0 * np.mean(positive) - 1.0 if offset else 0.0
+    problem = {"loss": loss, "cost": cost, "offset": fixed}
     found = minimize(
-        lambda w: objective(w, rows, y, loss=loss, cost=cost, offset=fixed),
-        np.zeros(rows.shape[1]),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-9},
-    )
+        lambda w: objective(w, rows, y, **problem), np.zeros(rows.shape[1]), jac=True,
+        method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-9},
+    )  # fmt: skip
     return found.fun, found.x[:-1], bias * found.x[-1] + fixed

@@ -4,7 +4,6 @@ import numpy as np
 
 
 def with_bias(X, value):
-    """Append the bias feature."""
     return np.hstack([np.asarray(X, dtype=np.float64), np.full((len(X), 1), value)])
 
 

@@ -21,7 +21,6 @@ def kind_of(character):
 
 
 def split_words(text):
-    """Return the words of a text."""
     words = []
     for kind, characters in groupby(text, kind_of):
         run = "".join(character.lower()[0] for character in characters)
@@ -42,7 +41,6 @@ def terms_of(text, *, ngrams=1, characters=None, stem=str):
 
 
 def grams_of(word, least, most):
-    """Return the character n-grams of a word."""
     padded = f" {word} "
     grams = []
     for n in range(least, most + 1):

@@ -135,19 +135,13 @@ def test_result_is_equal_for_any_threads(split):
         assert bits(build_tree(items, split=split, n_jobs=n_jobs)) == bits(first)
 
 
-def one_not_zero(rng):
-    dense = np.zeros((21, 4))
-    dense[rng.integers(21)] = 1.0
-    return dense
-
-
 DEGENERATE = {
     "one item": lambda _: np.eye(1, 3),
     "two items": lambda _: np.eye(2, 3),
     "all zero": lambda _: np.zeros((37, 5)),
     "all equal": lambda _: np.ones((29, 4)),
     "duplicates": lambda rng: np.repeat(rng.random((5, 6)), 9, axis=0),
-    "one not zero": one_not_zero,
+    "one not zero": lambda rng: np.outer(np.arange(21) == rng.integers(21), np.ones(4)),
     "power law": lambda rng: rng.random((64, 40)) < 1.0 / np.arange(1, 65)[:, None],
 }
 
