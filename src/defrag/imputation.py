@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,8 +89,9 @@ class MissingRule:
         order = np.random.default_rng([seed, 2]).permutation(n_rows)
         n_held = min(_MAX_HELD_OUT, max(1, n_rows // 5))
         held = rows[np.sort(order[:n_held])]
-        usual = _LogSizes.of_rows(rows)
-        sizes = usual.without(_LogSizes.of_rows(held)).means()
+        counts, sums = _log_sizes(rows)
+        held_counts, held_sums = _log_sizes(held)
+        sizes = _means(counts - held_counts, sums - held_sums)
         predictors, weights = [], []
         for number, share in enumerate(_SHARES):
             erased = erase_features(held, share, np.random.default_rng([seed, number]))
@@ -98,7 +100,8 @@ class MissingRule:
             kept = np.where(whole > 0, np.diff(erased.indptr) / np.maximum(whole, 1), 1.0)
             of_share = _COMPLETE if share == 0.0 else (1.0 - _COMPLETE) / (len(_SHARES) - 1)
             weights.append(of_share * (np.stack([kept, 1.0 - kept], axis=1) + _PRIOR_WEIGHT))
-        return cls(_fit_odds(np.concatenate(predictors), np.concatenate(weights)), usual.means())
+        odds = _fit_odds(np.concatenate(predictors), np.concatenate(weights))
+        return cls(odds, _means(counts, sums))
 
     def betas(self, rows: Csr) -> Floats:
         """Return the beta of each row: the odds, or 0 if they are small."""
@@ -152,37 +155,21 @@ def solve_small(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDAr
     return solution
 
 
-@dataclass(frozen=True)
-class _LogSizes:
-    """Sums of the logarithm of the number of features of rows, in total and by feature."""
+def _log_sizes(rows: Csr) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return, by feature and in total, the number of rows and their sum of log numbers of features.
 
-    n_rows: int
-    total: float
-    counts: NDArray[np.int64]
-    sums: NDArray[np.float64]
+    The total is the last entry.
+    """
+    sizes, n_features = np.diff(rows.indptr), rows.shape[1]
+    logs = np.log(np.maximum(sizes, 1))
+    counts = np.bincount(rows.indices, minlength=n_features)
+    sums = np.bincount(rows.indices, weights=np.repeat(logs, sizes), minlength=n_features)
+    return np.append(counts, len(logs)), np.append(sums, logs.sum())
 
-    @classmethod
-    def of_rows(cls, rows: Csr) -> _LogSizes:
-        sizes, n_features = np.diff(rows.indptr), rows.shape[1]
-        logs = np.log(np.maximum(sizes, 1))
-        counts = np.bincount(rows.indices, minlength=n_features)
-        sums = np.bincount(rows.indices, weights=np.repeat(logs, sizes), minlength=n_features)
-        return cls(len(logs), float(logs.sum()), counts, np.asarray(sums, dtype=np.float64))
 
-    def without(self, some: _LogSizes) -> _LogSizes:
-        """Return the sums without some of the rows."""
-        return _LogSizes(
-            self.n_rows - some.n_rows,
-            self.total - some.total,
-            self.counts - some.counts,
-            self.sums - some.sums,
-        )
-
-    def means(self) -> Floats:
-        """Return the mean over the rows of each feature and one average row."""
-        return np.asarray(
-            (self.sums + self.total / self.n_rows) / (self.counts + 1), dtype=np.float32
-        )
+def _means(counts: NDArray[np.int64], sums: NDArray[np.float64]) -> Floats:
+    """Return the mean over the rows of each feature and one average row."""
+    return np.asarray((sums[:-1] + sums[-1] / counts[-1]) / (counts[:-1] + 1), dtype=np.float32)
 
 
 def _predictors(rows: Csr, log_sizes: Floats) -> NDArray[np.float64]:
@@ -448,18 +435,16 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
     def _learn(self, X: Csr, Y: LabelsLike) -> Fiat:
         seed = check_seed(self.random_state)
         rows = X if self.mode == "paper" else unit_rows(X, self._threads)
-        groups = self._find_groups(rows, Y, seed)
-        rule = None
+        self.co_occurrence_ = self._relate(rows, Y, seed)
+        self.usual_size_ = math.ceil(rows.nnz / rows.shape[0])
+        self.rule_ = None
         if self.mode == "blend" and self.beta == "auto":
             if rows.shape[0] < 2:
                 raise ValueError(
                     "Fiat requires at least 2 points to learn beta, got n_samples = "
                     f"{rows.shape[0]}: set beta"
                 )
-            rule = MissingRule.learn(rows, seed=seed)
-        self.co_occurrence_ = self._relate(rows, groups, seed)
-        self.usual_size_ = math.ceil(rows.nnz / rows.shape[0])
-        self.rule_ = rule
+            self.rule_ = MissingRule.learn(rows, seed=seed)
         return self
 
     def _uses_companions(self) -> bool:
@@ -467,30 +452,24 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
         lists = self.mode == "blend" and self.companions is not None
         return lists and self.agglomeration is None and not self.prefit
 
-    def _find_groups(self, rows: Csr, Y: LabelsLike, seed: int) -> list[Ids] | None:
-        """Return the groups of the features, or None if lists of companions are used."""
+    def _relate(self, rows: Csr, Y: LabelsLike, seed: int) -> Companions | CoOccurrence:
+        """Return C, as lists of companions or as blocks."""
         if self._uses_companions():
-            return None
+            best: int = self.companions  # type: ignore[assignment] # with None there are groups
+            return Companions.of_rows(rows, best, seed=seed, n_threads=self._threads)
         printed = self.mode in _PAPER
         representation = "x" if Y is None else "xy"
-        default = Defrag(representation, max_cluster_size=32, sample_points=1.0)
-        return find_groups(
+        large = Defrag(representation, max_cluster_size=32, sample_points=1.0)
+        groups = find_groups(
             rows,
             Y,
-            (Defrag() if printed else default)
-            if self.agglomeration is None
-            else self.agglomeration,
+            self.agglomeration,
+            default=Defrag() if printed else large,
             prefit=self.prefit,
             seeds=member_seeds(seed, 1 if printed else self.n_clusterings),
             n_jobs=self.n_jobs,
             owner="Fiat",
         )
-
-    def _relate(self, rows: Csr, groups: list[Ids] | None, seed: int) -> Companions | CoOccurrence:
-        """Return C, as lists of companions or as blocks."""
-        if groups is None:
-            best: int = self.companions  # type: ignore[assignment] # with None there are groups
-            return Companions.of_rows(rows, best, seed=seed, n_threads=self._threads)
         scale = {"cosine": "cosine", "blend": "slope"}.get(self.mode, "raw")
         return CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=self._threads)
 
@@ -555,15 +534,12 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
         """Return the weight of the imputed part of each row; None if it replaces the row."""
         if self.rule_ is not None:
             return self.rule_.betas(rows)
-        if self._check_parameter("mode") == "blend":
-            return np.full(rows.shape[0], self._beta(), dtype=np.float32)
-        return None
-
-    def _beta(self) -> float:
+        if self._check_parameter("mode") != "blend":
+            return None
         beta = self._check_parameter("beta")
         if beta == "auto":
             raise ValueError("beta of Fiat must be a number, got 'auto': fit again to learn it")
-        return float(beta)
+        return np.full(rows.shape[0], beta, dtype=np.float32)
 
 
 # --- A classifier that imputes points before prediction.
@@ -610,7 +586,9 @@ class Imputed(Transforming):
     def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Fiat:
         imputation = Fiat() if self.imputation is None else self.imputation
         check_part(self, "imputation", imputation, Fiat)
-        own: Fiat = _copy(imputation).set_params(random_state=seed, n_jobs=self.n_jobs)
+        # A clone would have unfitted copies of the fitted clusterings.
+        own = copy(imputation) if imputation.prefit else clone(imputation)
+        own.set_params(random_state=seed, n_jobs=self.n_jobs)
         return own._fit_canonical(X, Y)
 
     def _reduce(self, reduction: Fiat, X: Csr) -> Csr:  # noqa: ARG002 - only predictions are imputed
@@ -637,9 +615,3 @@ class Imputed(Transforming):
     def _shares(self, row: Csr, transformed: Csr) -> MatrixShares:
         """Return the shares of entries in the values that were imputed from them."""
         return self.imputation_._shares(row, transformed)
-
-
-def _copy(imputation: Fiat) -> Fiat:
-    """Return an unfitted clone of an imputation that shares its fitted clusterings."""
-    parameters = imputation.get_params(deep=False)
-    return Fiat(**parameters) if imputation.prefit else clone(imputation)

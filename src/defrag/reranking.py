@@ -9,8 +9,9 @@ are L2-normalised; otherwise the norms of the prototypes dominate the ranking, a
 
 from __future__ import annotations
 
+import operator
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -79,63 +80,47 @@ class Candidates:
             n_threads=n_threads,
         )
 
-    def sums(self, strength: float, weight: float) -> NDArray[np.float64]:
+    def sums(self, strength: float, weight: float) -> Values:
         """Return the sums by which candidates are ranked; minus infinity for padding."""
-        known = self.labels >= 0
-        bonus = weight * self.bonus[np.where(known, self.labels, 0)]
+        bonus = weight * self.bonus[np.maximum(self.labels, 0)]
         sums = self.log_scores.astype(np.float64) + strength * self.cosines + bonus
-        return np.where(known, sums, -np.inf)
+        return np.where(self.labels >= 0, sums, -np.inf)
 
-    def rows(self, begin: int, end: int) -> Candidates:
-        """Return a range of rows."""
-        part = slice(begin, end)
-        return Candidates(self.labels[part], self.log_scores[part], self.cosines[part], self.bonus)
-
-
-def log_scores(scores: Floats) -> Floats:
-    """Return the logarithms of the scores of a classifier."""
-    return np.log(np.maximum(scores, _MIN_SCORE)).astype(np.float32)
+    def each(self, part: Callable[[NDArray[Any]], NDArray[Any]]) -> Candidates:
+        """Return what a function takes of labels, logarithms and cosines."""
+        return Candidates(part(self.labels), part(self.log_scores), part(self.cosines), self.bonus)
 
 
 Link: TypeAlias = "Callable[[Values], Values]"
 
 
-def _bounded_exp(logs: Values) -> Values:
-    """Return exponentials, at most 1."""
-    return np.exp(np.minimum(logs, 0.0))
+def _link(*, printed: bool) -> Link:
+    """Return what makes scores, at most 1, of logarithms.
+
+    ``printed``: 1 / (1 - log), since raw distances are so large that exponentials would be 0.
+    """
+    if printed:
+        return lambda logs: 1.0 / (1.0 - np.minimum(logs, 0.0))
+    return lambda logs: np.exp(np.minimum(logs, 0.0))
 
 
-def _inverse(logs: Values) -> Values:
-    """Return 1 / (1 - log): raw distances are so large that all exponentials would be 0."""
-    return 1.0 / (1.0 - np.minimum(logs, 0.0))
+def _half_squares(rows: Csr) -> Values:
+    """Return half of the squared norm of each row."""
+    return np.asarray(rows.astype(np.float64).power(2).sum(axis=1) / 2)
 
 
 def nearness(rows: Csr, prototypes: Csr) -> Values:
     """Return minus half of the squared distance of each row from each prototype."""
-    squares = [
-        np.asarray(one.astype(np.float64).power(2).sum(axis=1)) for one in (rows, prototypes)
-    ]
     products = (rows.astype(np.float64) @ prototypes.T.astype(np.float64)).toarray()
-    return np.asarray(products - (squares[0][:, None] + squares[1]) / 2)
+    return np.asarray(products - (_half_squares(rows)[:, None] + _half_squares(prototypes)))
 
 
-def factors(
-    alpha: NDArray[np.float64], gamma: NDArray[np.float64], weight: NDArray[np.float64]
-) -> tuple[Floats, Floats]:
+def factors(alpha: Values, gamma: Values, weight: Values) -> tuple[Floats, Floats]:
     """Return the factors of cosine and bonus relative to the log score of the base."""
     return (
         np.asarray(gamma * (1.0 - alpha) / alpha, dtype=np.float32),
         np.asarray(weight / alpha, dtype=np.float32),
     )
-
-
-def _less_squares(products: Floats, rows: Csr, prototypes: Csr, labels: Ids) -> Floats:
-    """Return minus half of the squared distances of candidates, from their products."""
-    of_rows, of_labels = (
-        np.asarray(one.astype(np.float64).power(2).sum(axis=1)) for one in (rows, prototypes)
-    )
-    found = products - (of_rows[:, None] + of_labels[np.maximum(labels, 0)]) / 2
-    return np.where(labels >= 0, found, 0.0).astype(np.float32)
 
 
 def add_nearest(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Ids, Floats]:
@@ -161,14 +146,13 @@ def ranked_labels(
 
     ``link`` makes scores of logarithms.
     """
-    taken = np.maximum(columns, 0)
-    labels = np.where(columns >= 0, np.take_along_axis(found.labels, taken, 1), -1)
-    logs, cosines = (np.take_along_axis(one, taken, 1) for one in (found.log_scores, found.cosines))
-    sums = logs.astype(np.float64) + strength * cosines + weight * found.bonus[labels]
+    taken = found.each(lambda one: np.take_along_axis(one, np.maximum(columns, 0), 1))
+    labels = np.where(columns >= 0, taken.labels, -1)
+    sums = taken.sums(strength, weight)
     best = np.max(found.log_scores, axis=1, where=found.labels >= 0, initial=-np.inf)
     with np.errstate(invalid="ignore"):  # rows without candidates
         logs = np.minimum(best[:, None] + sums - sums[:, :1], best[:, None])
-    scores = np.where(labels >= 0, link(logs), 0.0).astype(np.float32)
+        scores = np.where(labels >= 0, link(logs), 0.0).astype(np.float32)
     # Different sums may round to equal scores: sort by the returned scores.
     order = np.lexsort((labels, -scores, labels < 0))
     return (
@@ -208,21 +192,21 @@ class TradeOff:
     """Settings of re-ranking and their metrics on held-out points."""
 
     # Shape (n_settings,): the settings; the first does not change the ranking of the base.
-    alpha: NDArray[np.float64]
-    gamma: NDArray[np.float64]
-    propensity_weight: NDArray[np.float64]
+    alpha: Values
+    gamma: Values
+    propensity_weight: Values
     # Shape (n_settings,): p and PSP at 1, 3 and 5 and coverage at 1, in percent.
-    measures: dict[str, NDArray[np.float64]]
+    measures: dict[str, Values]
     # Shape (n_settings,): standard errors of the loss of P at 1, 3 and 5, in points.
-    errors: dict[str, NDArray[np.float64]]
+    errors: dict[str, Values]
     # Number of held-out points.
     n_rows: int
 
-    def loss(self, guard: str) -> NDArray[np.float64]:
+    def loss(self, guard: str) -> Values:
         """Return the loss of a metric for each setting, in points."""
         return np.asarray(self.measures[guard][0] - self.measures[guard])
 
-    def bound(self, guard: str) -> NDArray[np.float64]:
+    def bound(self, guard: str) -> Values:
         """Return an upper confidence bound of the loss of each setting, in points."""
         return np.asarray(self.loss(guard) + _ERRORS_COUNTED * self.errors[guard])
 
@@ -269,29 +253,23 @@ class Tally:
         self.strengths = strengths
         self.weights = weights
         self.n_rows = 0
-        shape = (len(DEPTHS), len(strengths))
-        self._hits = np.zeros(shape)
-        self._squares = np.zeros(shape)
-        self._gains = np.zeros(shape)
+        self._hits, self._squares, self._gains = np.zeros((3, len(DEPTHS), len(strengths)))
         self._best_gains = np.zeros((len(DEPTHS), 1))
-        self._covered: list[NDArray[np.float64]] = []
+        self._covered: list[Values] = []
 
     def add(
-        self,
-        candidates: Candidates,
-        Y: Csr,
-        inverse_propensity: NDArray[np.float64],
-        n_threads: int,
+        self, candidates: Candidates, Y: Csr, inverse_propensity: Values, n_threads: int
     ) -> None:
         """Add the candidates of points with the labels Y, ranked by every setting."""
         ranked = rank(Y, candidates.labels, candidates.labels.shape[1])
         ideal = ideal_ranking(ranked, inverse_propensity, ranked.labels.shape[1])
         found = np.zeros((len(self.strengths), Y.shape[1]), dtype=bool)
+        gain_of = np.pad(ideal.found, ((0, 0), (0, 1)))  # 0 for column -1
         for begin in range(0, Y.shape[0], _ROWS_AT_A_TIME):
-            end = begin + _ROWS_AT_A_TIME
-            part = candidates.rows(begin, end)
+            some = slice(begin, begin + _ROWS_AT_A_TIME)
+            part = candidates.each(operator.itemgetter(some))
             columns = part.best(self.strengths, self.weights, max(DEPTHS), n_threads=n_threads)
-            gains = _take(ideal.found[begin:end], columns)
+            gains = gain_of[some][np.arange(len(columns))[:, None, None], columns]
             hits = gains > 0
             for place, k in enumerate(DEPTHS):
                 right = hits[:, :, :k].sum(axis=2) / k
@@ -305,14 +283,14 @@ class Tally:
         self._covered.append(found.mean(axis=1))
         self.n_rows += Y.shape[0]
 
-    def measures(self) -> dict[str, NDArray[np.float64]]:
+    def measures(self) -> dict[str, Values]:
         """Return the metrics of every setting, in percent."""
         precision = 100.0 * self._hits / max(1, self.n_rows)
         gain = 100.0 * self._gains / np.maximum(self._best_gains, 1e-300)
         coverage = 100.0 * np.mean(self._covered, axis=0)
         return dict(zip(MEASURES, [*precision, *gain, coverage], strict=True))
 
-    def errors(self) -> dict[str, NDArray[np.float64]]:
+    def errors(self) -> dict[str, Values]:
         """Return the standard errors of the losses of precision, in points."""
         n = max(1, self.n_rows)
         means = (self._hits[:, :1] - self._hits) / n
@@ -320,16 +298,9 @@ class Tally:
         return dict(zip(GUARDS, 100.0 * np.sqrt(variances / n), strict=True))
 
 
-def _take(table: NDArray[np.float64], columns: Ids) -> NDArray[np.float64]:
-    """Return the entries of a table in columns, shape (n_rows, n, k); 0 for column -1."""
-    padded = np.pad(table, ((0, 0), (0, 1)))
-    rows = np.arange(len(table))[:, None, None]
-    return np.asarray(padded[rows, columns])
-
-
 def settings_to_try(
     alpha: float | str, gamma: float | str, propensity_weight: float | str
-) -> tuple[NDArray[np.float64], ...]:
+) -> tuple[Values, ...]:
     """Return the settings to try: one, or, with "auto", many; the first of these has no effect."""
     given = (alpha, gamma, propensity_weight)
     if "auto" not in given:
@@ -353,97 +324,69 @@ def settings_to_try(
 # --- Explanations of re-ranked scores by the scores of the base and cosines with prototypes.
 
 
+@dataclass(frozen=True)
 class RerankedExplainer(Explainer):
-    """Explainer of re-ranked scores, ``exp(log b + strength * cos + constant)``.
+    """Explainer of re-ranked scores, ``exp(log b + strength * cos + constant)``."""
 
-    The constant is the sum of the propensity term of the label and of a reference that gives the
-    best label of the row the best score of the base; both are held fixed.
-
-    - ``fixed``, shape (n_labels,): the log scores of labels that the base did not find; NaN for the
-      others.
-    - ``printed``: whether prototypes are raw and distances Euclidean, as printed in the paper.
-    """
-
-    def __init__(
-        self,
-        base: Explainer,
-        prototypes: Csr,
-        strength: float,
-        *,
-        constants: Values,
-        fixed: Values,
-        candidates: NDArray[np.bool_],
-        printed: bool = False,
-    ) -> None:
-        self._base = base
-        self._printed = printed
-        self._link: Link = _inverse if printed else _bounded_exp
-        self._prototypes = prototypes.astype(np.float64)
-        self._strength = strength
-        self._constants = constants
-        self._fixed = fixed
-        self._candidates = candidates
-
-    @classmethod
-    def of_any_row(
-        cls, base: Explainer, prototypes: Csr, strength: float, *, printed: bool
-    ) -> RerankedExplainer:
-        """Return an explainer relative to a row that equals the prototype of the label."""
-        n_labels = prototypes.shape[0]
-        return cls(
-            base,
-            prototypes,
-            strength,
-            constants=np.full(n_labels, 0.0 if printed else -strength),
-            fixed=np.full(n_labels, np.nan),
-            candidates=np.ones(n_labels, dtype=np.bool_),
-            printed=printed,
-        )
+    base: Explainer
+    # In double precision.
+    prototypes: Csr
+    strength: float
+    # Whether prototypes are raw and distances Euclidean, as printed in the paper.
+    printed: bool
+    # Shape (n_labels,): the sums of the propensity term of the label and of a reference that gives
+    # the best label of the row the best score of the base; both are held fixed.
+    constants: Values
+    # Shape (n_labels,): the log scores of labels that the base did not find; NaN for the others.
+    fixed: Values
+    # Shape (n_labels,): whether a label is re-ranked.
+    candidates: NDArray[np.bool_]
 
     def _logs(self, scores: Values) -> Values:
         logs = np.log(np.maximum(scores, _MIN_SCORE))
-        return np.where(np.isnan(self._fixed), logs, self._fixed)
+        return np.where(np.isnan(self.fixed), logs, self.fixed)
 
     def scores(self, X: Csr) -> Values:
         """Return the scores of the labels for the rows of a canonical matrix."""
-        if self._printed:
-            near = nearness(X, self._prototypes)
+        if self.printed:
+            near = nearness(X, self.prototypes)
         else:
-            near = (unit_rows(X, 1) @ self._prototypes.T).toarray()
-        logs = self._logs(self._base.scores(X))
-        return self._link(logs + self._strength * near + self._constants)
+            near = (unit_rows(X, 1) @ self.prototypes.T).toarray()
+        logs = self._logs(self.base.scores(X))
+        return _link(printed=self.printed)(logs + self.strength * near + self.constants)
 
     def attribute(self, row: Csr) -> Attribution:
         """Return the contributions of entries by the score of the base and the cosine."""
-        found = self._base.attribute(row)
+        found = self.base.attribute(row)
         empty = type(row)((1, row.shape[1]), dtype=row.dtype)
-        scores, base_scores = self._base.scores(row)[0], self._base.scores(empty)[0]
+        scores, base_scores = self.base.scores(row)[0], self.base.scores(empty)[0]
         logs, base_logs = self._logs(scores), self._logs(base_scores)
-        unit = row.astype(np.float64) if self._printed else unit_rows(row, 1)
-        near = self._strength * (self._prototypes[:, unit.indices].toarray() * unit.data)
-        start = base_logs + self._constants
-        if self._printed:  # of the row without entries, then of each entry
-            start = start + self._strength * nearness(empty, self._prototypes)[0]
-            near -= self._strength * unit.data**2 / 2
-        slopes = secant(self._link, logs - base_logs + near.sum(axis=1) + start, start)
+        unit = row.astype(np.float64) if self.printed else unit_rows(row, 1)
+        near = self.strength * (self.prototypes[:, unit.indices].toarray() * unit.data)
+        start = base_logs + self.constants
+        if self.printed:  # of the row without entries, then of each entry
+            start = start + self.strength * nearness(empty, self.prototypes)[0]
+            near -= self.strength * unit.data**2 / 2
+        link = _link(printed=self.printed)
+        slopes = secant(link, logs - base_logs + near.sum(axis=1) + start, start)
         # Contributions to the score of the base become contributions to its logarithm.
-        known = np.isnan(self._fixed) & (np.maximum(scores, base_scores) > _MIN_SCORE)
+        known = np.isnan(self.fixed) & (np.maximum(scores, base_scores) > _MIN_SCORE)
         means = np.where(known, logarithmic_mean(logs, base_logs), 1.0)
         base_part = found.times(np.where(known, slopes / means, 0.0))
         notes = [
             (f"re-ranked; the base gives the label {score:.4f}",)
             if candidate
             else ("not one of the labels that are re-ranked: the score is what it would have been",)
-            for score, candidate in zip(scores, self._candidates, strict=True)
+            for score, candidate in zip(scores, self.candidates, strict=True)
         ]
         both = base_part.contributions + near * slopes[:, None]
         return Attribution(both, base_part.paths, found.notes, found.how).with_notes(notes)
 
 
-def constants_of(
+def held_fixed(
     found: Candidates, strength: float, weight: float, labels: Ids, *, n_ranked: int
-) -> dict[str, Any]:
-    """Return keyword arguments of :class:`RerankedExplainer` for labels and one row.
+) -> tuple[Values, Values, NDArray[np.bool_]]:
+    """Return the last three fields of :class:`RerankedExplainer` for labels and one row.
 
     - ``found``: the candidates of one row.
     - ``strength``, ``weight``: the factors of cosine and bonus.
@@ -457,7 +400,7 @@ def constants_of(
     fixed = np.full(len(labels), np.nan)
     fixed[rows] = found.log_scores[0, columns]
     constants = weight * found.bonus[labels].astype(np.float64) + reference
-    return {"constants": constants, "fixed": fixed, "candidates": matches.any(axis=1)}
+    return constants, fixed, matches.any(axis=1)
 
 
 # Estimated times on one thread: ranking a candidate by one setting, and clustering the features,
@@ -480,7 +423,7 @@ def _key(column: str) -> str:
     return column.replace("@", "_at_").replace(" ", "_").lower()
 
 
-def _columns_of(table: TradeOff) -> dict[str, NDArray[np.float64]]:
+def _columns_of(table: TradeOff) -> dict[str, Values]:
     columns = {name: getattr(table, name) for name in _SETTINGS} | table.measures
     columns |= {_ERRORS[name]: table.errors[name] for name in GUARDS}
     return {_key(name): column for name, column in columns.items()}
@@ -677,9 +620,7 @@ class Refrag(Wrapping):
         return self
 
     def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:
-        trade_off = None
-        if not self._trains_once():
-            trade_off = self._measure(X, Y, seed, self._settings())
+        trade_off = None if self._trains_once() else self._measure(X, Y, seed)
         super()._train(X, Y, seed, shapes)
         self.trade_off_ = trade_off
         if trade_off is not None:
@@ -689,7 +630,7 @@ class Refrag(Wrapping):
         """Return whether the base is trained once, without rounds on held-out points."""
         return len(self._settings()[0]) == 1
 
-    def _settings(self) -> tuple[NDArray[np.float64], ...]:
+    def _settings(self) -> tuple[Values, ...]:
         return settings_to_try(self.alpha, self.gamma, self.propensity_weight)
 
     def _learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
@@ -727,25 +668,23 @@ class Refrag(Wrapping):
         self.gamma_ = float(trade_off.gamma[chosen])
         self.propensity_weight_ = float(trade_off.propensity_weight[chosen])
 
-    def _measure(
-        self, X: Csr, Y: Csr, seed: int, settings: tuple[NDArray[np.float64], ...]
-    ) -> TradeOff:
-        """Return the metrics of settings on points that the base was not trained on."""
+    def _measure(self, X: Csr, Y: Csr, seed: int) -> TradeOff:
+        """Return the metrics of all settings on points that the base was not trained on."""
+        settings = self._settings()
         tally = Tally(*factors(*settings))
         rows = self._rows(X)
         rounds = list(self._rounds(Y, seed))
         for number, (held, rest) in enumerate(rounds):
+            trial = copy(self)
             # Without the shapes of a previous model, which are for the final one.
             with progress_stage(f"round {number + 1} of {len(rounds)}"):
-                model = self._fit_base(X[rest], Y[rest], seed)
-            prototypes = self._find_prototypes(rows[rest], Y[rest], seed)
-            found = self._propose(
-                model, prototypes, self._find_bonus(Y[rest]), X[held], 5, exhaustive=False
-            )
+                trial.base_ = self._fit_base(X[rest], Y[rest], seed)
+            trial.prototypes_ = self._find_prototypes(rows[rest], Y[rest], seed)
+            trial.bonus_ = self._find_bonus(Y[rest])
+            found = trial._propose(X[held], 5, exhaustive=False)  # noqa: SLF001 - of the same class
             weights = np.maximum(inverse_propensity(Y[rest], self.A, self.B), 1.0)
             tally.add(found, Y[held], weights, self._threads)
-        alpha, gamma, weight = settings
-        return TradeOff(alpha, gamma, weight, tally.measures(), tally.errors(), tally.n_rows)
+        return TradeOff(*settings, tally.measures(), tally.errors(), tally.n_rows)
 
     def _rounds(self, Y: Csr, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Yield the held-out points of each round, and the others."""
@@ -758,11 +697,9 @@ class Refrag(Wrapping):
                 f"propensity_weight, got n_samples = {n_labelled}: set them, or lower held_out"
             )
         order = np.random.default_rng([seed, 1]).permutation(n_rows)
-        done = 0
-        while done < min(self.held_out_rows, n_rows) and done + n_held <= n_rows:
-            held = np.sort(order[done : done + n_held])
+        for begin in range(0, min(self.held_out_rows, n_rows - n_held + 1), n_held):
+            held = np.sort(order[begin : begin + n_held])
             yield held, np.setdiff1d(np.arange(n_rows), held, assume_unique=True)
-            done += n_held
 
     def _rows(self, X: Csr) -> Csr:
         """Return the points as they are compared with prototypes."""
@@ -773,42 +710,34 @@ class Refrag(Wrapping):
         return bool(self._check_parameter("co_occurrence") == "paper")
 
     def _find_prototypes(self, rows: Csr, Y: Csr, seed: int) -> Csr:
-        if self._printed():
-            if self.widen:
-                raise ValueError(
-                    f"widen of Refrag must be 0 with co_occurrence='paper', got {self.widen}"
-                )
-            groups = self._groups(rows, Y, Defrag(), [seed])
-            related = CoOccurrence.of_rows(rows, groups, scale="raw", n_threads=self._threads)
-            every = np.arange(rows.shape[1], dtype=np.int32)
-            sums = Y.T.astype(np.float64) @ rows.astype(np.float64)
-            product = sparse.csr_array(sums @ related.of_features(every), dtype=np.float32)
-            return check_matrix(product, name="the prototypes")
-        by_label = sparse.csr_array(Y.T)
-        entries = self.prototype_entries
-        sums = _native.multiply(by_label, rows, max_entries=entries, n_threads=self._threads)
-        if self.co_occurrence == "identity":
-            return unit_rows(sums, self._threads)
-        groups = self._groups(
-            rows, Y, Defrag(sample_points=1.0), member_seeds(seed, self.n_clusterings)
-        )
-        scale = "cosine" if self.co_occurrence == "cosine" else "raw"
-        blocks = CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=self._threads)
-        return blocks.multiply(
-            unit_rows(sums, self._threads), max_entries=entries, n_threads=self._threads
-        )
-
-    def _groups(self, rows: Csr, Y: Csr, default: Defrag, seeds: Sequence[int]) -> list[Ids]:
-        """Return the groups of one clustering per seed."""
-        return find_groups(
+        printed = self._printed()
+        if printed and self.widen:
+            raise ValueError(
+                f"widen of Refrag must be 0 with co_occurrence='paper', got {self.widen}"
+            )
+        limits = {"max_entries": self.prototype_entries, "n_threads": self._threads}
+        if not printed:
+            sums = _native.multiply(sparse.csr_array(Y.T), rows, **limits)
+            means = unit_rows(sums, self._threads)
+            if self.co_occurrence == "identity":
+                return means
+        groups = find_groups(
             rows,
             Y,
-            default if self.agglomeration is None else self.agglomeration,
-            prefit=False,
-            seeds=seeds,
+            self.agglomeration,
+            default=Defrag() if printed else Defrag(sample_points=1.0),
+            seeds=[seed] if printed else member_seeds(seed, self.n_clusterings),
             n_jobs=self.n_jobs,
             owner="Refrag",
         )
+        scale = "cosine" if self.co_occurrence == "cosine" else "raw"
+        blocks = CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=self._threads)
+        if not printed:
+            return blocks.multiply(means, **limits)
+        every = np.arange(rows.shape[1], dtype=np.int32)
+        exact = Y.T.astype(np.float64) @ rows.astype(np.float64)
+        product = sparse.csr_array(exact @ blocks.of_features(every), dtype=np.float32)
+        return check_matrix(product, name="the prototypes")
 
     def _find_bonus(self, Y: Csr) -> Floats:
         """Return the logarithms of inverse propensities.
@@ -820,21 +749,12 @@ class Refrag(Wrapping):
         inverse = np.maximum(inverse_propensity(Y, self.A, self.B), 1.0)
         return np.where(seen, np.log(inverse), 0.0).astype(np.float32)
 
-    def _propose(
-        self,
-        base: Classifier,
-        prototypes: Csr,
-        bonus: Floats,
-        X: Csr,
-        k: int,
-        *,
-        exhaustive: bool,
-        compare: bool = True,
-    ) -> Candidates:
+    def _propose(self, X: Csr, k: int, *, exhaustive: bool, compare: bool = True) -> Candidates:
         """Return the candidates of points; without ``compare``, all cosines are 0."""
+        prototypes = self.prototypes_
         n = min(max(self._check_parameter("candidates"), k), prototypes.shape[0])
-        labels, scores = base._rank(X, n, exhaustive=exhaustive)
-        logs = log_scores(scores)
+        labels, scores = self.base_._rank(X, n, exhaustive=exhaustive)
+        logs = np.log(np.maximum(scores, _MIN_SCORE)).astype(np.float32)
         rows = self._rows(X)
         width = min(self._check_parameter("widen"), prototypes.shape[0])
         if width:
@@ -846,13 +766,15 @@ class Refrag(Wrapping):
         if compare:
             cosines = _native.candidate_products(rows, labels, prototypes, n_threads=self._threads)
             if self._printed():
-                cosines = _less_squares(cosines, rows, prototypes, labels)
-        return Candidates(labels, logs, cosines, bonus)
+                of_labels = _half_squares(prototypes)[np.maximum(labels, 0)]
+                near = cosines - (_half_squares(rows)[:, None] + of_labels)
+                cosines = np.where(labels >= 0, near, 0.0).astype(np.float32)
+        return Candidates(labels, logs, cosines, self.bonus_)
 
     def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of training the base, of the rounds of "auto" and of prototypes."""
         trainings, n_ranked = 1.0, 0.0
-        n_settings = len(settings_to_try(self.alpha, self.gamma, self.propensity_weight)[0])
+        n_settings = len(self._settings()[0])
         if n_settings > 1:
             n_held_out = max(1, int(self.held_out * X.shape[0]))
             n_rounds = min(int(1 / self.held_out), -(-self.held_out_rows // n_held_out))
@@ -868,20 +790,14 @@ class Refrag(Wrapping):
         strength, weight = float(strengths[0]), float(weights[0])
         if strength == 0.0 and weight == 0.0:
             return self.base_._rank(X, k, exhaustive=exhaustive)
-        found = self._candidates(X, k, exhaustive=exhaustive, compare=strength != 0.0)
+        found = self._propose(X, k, exhaustive=exhaustive, compare=strength != 0.0)
         columns = found.best(strengths, weights, k, n_threads=self._threads)[:, 0]
-        link = _inverse if self._printed() else _bounded_exp
-        return ranked_labels(found, columns, strength, weight, link)
+        return ranked_labels(found, columns, strength, weight, _link(printed=self._printed()))
 
     def _factors(self) -> tuple[Floats, Floats]:
         """Return the factors of cosine and bonus, one each."""
         return factors(
             np.array([self.alpha_]), np.array([self.gamma_]), np.array([self.propensity_weight_])
-        )
-
-    def _candidates(self, X: Csr, k: int, *, exhaustive: bool, compare: bool) -> Candidates:
-        return self._propose(
-            self.base_, self.prototypes_, self.bonus_, X, k, exhaustive=exhaustive, compare=compare
         )
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
@@ -891,12 +807,15 @@ class Refrag(Wrapping):
             return self.base_._explainer(row, labels, k)
         n_ranked = min(max(self._check_parameter("candidates"), k), self.n_labels_)
         base = self.base_._explainer(row, labels, n_ranked)
-        prototypes = self.prototypes_[labels]
-        if row is None:
-            return RerankedExplainer.of_any_row(base, prototypes, strength, printed=self._printed())
-        found = self._candidates(row, k, exhaustive=False, compare=strength != 0.0)
-        held = constants_of(found, strength, weight, labels, n_ranked=n_ranked)
-        return RerankedExplainer(base, prototypes, strength, **held, printed=self._printed())
+        prototypes = self.prototypes_[labels].astype(np.float64)
+        printed, n_labels = self._printed(), len(labels)
+        if row is None:  # relative to a row that equals the prototype of the label
+            same = np.full(n_labels, 0.0 if printed else -strength)
+            held = same, np.full(n_labels, np.nan), np.ones(n_labels, dtype=np.bool_)
+        else:
+            found = self._propose(row, k, exhaustive=False, compare=strength != 0.0)
+            held = held_fixed(found, strength, weight, labels, n_ranked=n_ranked)
+        return RerankedExplainer(base, prototypes, strength, printed, *held)
 
     def _max_ranked(self) -> int:
         widen: int = self._check_parameter("widen")

@@ -119,8 +119,8 @@ def test_result_is_equal_for_any_threads():
 
 def test_groups_come_from_new_or_fitted_clusterings():
     X = random_rows(6, n=80)
-    settings = {"seeds": [1, 2], "n_jobs": None, "owner": "Fiat"}
-    new = find_groups(X, None, Defrag(max_cluster_size=2), prefit=False, **settings)
+    settings = {"default": None, "seeds": [1, 2], "n_jobs": None, "owner": "Fiat"}
+    new = find_groups(X, None, Defrag(max_cluster_size=2), **settings)
     assert len(new) == 2
     np.testing.assert_array_equal(new[0], Defrag(max_cluster_size=2, random_state=1).fit(X).labels_)
     fitted = Defrag(max_cluster_size=3, random_state=0).fit(X)
@@ -128,7 +128,7 @@ def test_groups_come_from_new_or_fitted_clusterings():
         old = find_groups(X, None, given_, prefit=True, **settings)
         np.testing.assert_array_equal(old, [fitted.labels_])
     with pytest.raises(ValueError, match="agglomeration of Fiat must be a Defrag, got 3"):
-        find_groups(X, None, 3, prefit=False, **settings)
+        find_groups(X, None, 3, **settings)
     with pytest.raises(ValueError, match="must be a fitted Defrag or a list of them"):
         find_groups(X, None, None, prefit=True, **settings)
     with pytest.raises(ValueError, match="must be a fitted Defrag, got 'x'"):

@@ -127,7 +127,9 @@ class FeaturePooling(RowTransformer):
         factor = self._factor()
         if factor is None:
             return tied
-        return sparse.diags_array(_inverse(factor.astype(np.float64))) @ tied
+        wide = factor.astype(np.float64)
+        inverse = np.divide(1.0, wide, out=np.zeros_like(wide), where=wide > 0)
+        return sparse.diags_array(inverse) @ tied
 
     @on_snapshot
     def certificate(
@@ -209,20 +211,13 @@ class FeaturePooling(RowTransformer):
         """Return the factors of the sums of the groups, or None."""
         if self._pooling() != "mean":
             return self.scale_
-        mean = (1.0 / np.maximum(self._sizes(), 1)).astype(np.float32)
+        sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+        mean = (1.0 / np.maximum(sizes, 1)).astype(np.float32)
         return mean if self.scale_ is None else mean * self.scale_
-
-    def _sizes(self) -> NDArray[np.int64]:
-        return np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
 
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
-
-
-def _inverse(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the inverse of positive values, and 0 for the others."""
-    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
 # Vectors that the user passed are not stored, but a word in their place.

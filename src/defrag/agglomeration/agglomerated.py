@@ -5,7 +5,7 @@ Every member has a clustering of its own: what one clustering merges, another ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +117,7 @@ class Agglomerated(Reducing):
         """Return the members of the base, or the base itself."""
         base = self._unfitted_base()
         base._check_parameters()  # n_members is derived from parameters
-        n_members = base._n_members if self._own_clusterings() else 1
+        n_members = self._n_clusterings()
         return [
             (base._as_member() if n_members > 1 else clone(base)).set_params(
                 random_state=own, n_jobs=self.n_jobs
@@ -130,16 +130,14 @@ class Agglomerated(Reducing):
         check_part(self, "agglomeration", agglomeration, FeatureClustering)
         return agglomeration
 
-    def _own_clusterings(self) -> bool:
-        """Return whether every member has its own clustering."""
-        return self.per_member and self._unfitted_clustering()._differs_by_seed
+    def _n_clusterings(self) -> int:
+        """Return the number of clusterings: one for every member of the base, or one for all."""
+        differ = self.per_member and self._unfitted_clustering()._differs_by_seed
+        return self._unfitted_base()._n_members if differ else 1
 
     def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> FeatureClustering:
-        agglomeration = self._unfitted_clustering()
-        own: FeatureClustering = clone(agglomeration).set_params(
-            random_state=seed, n_jobs=self.n_jobs
-        )
-        return own._fit_canonical(X, Y)
+        own: FeatureClustering = clone(self._unfitted_clustering())
+        return own.set_params(random_state=seed, n_jobs=self.n_jobs)._fit_canonical(X, Y)
 
     def _reduce(self, reduction: FeatureClustering, X: Csr) -> Csr:
         """Pool the features of each group."""
@@ -156,12 +154,20 @@ class Agglomerated(Reducing):
         return LabelTree()
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        return self._average(self._answers(X, k, exhaustive=exhaustive), k)
+
+    def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
+        if len(answers) == 1:
+            return answers[0]
+        return _native.average_trees(answers, k=k, n_threads=self._threads)
+
+    def _answers(self, X: Csr, k: int, *, exhaustive: bool) -> list[tuple[Ids, Floats]]:
+        """Return the best labels of each member."""
         n_ranked = self._n_ranked(k)
-        answers = [
+        return [
             model._rank(groups._apply(X), n_ranked, exhaustive=exhaustive)
             for groups, model in self.members_
         ]
-        return self._average(answers, k)
 
     def _n_ranked(self, k: int) -> int:
         """Return the number of labels that each member ranks."""
@@ -169,19 +175,11 @@ class Agglomerated(Reducing):
             return k
         return min(max(k, self._labels_per_member), self.n_labels_)
 
-    def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
-        if len(answers) == 1:
-            return answers[0]
-        return _native.average_trees(answers, k=k, n_threads=self._threads)
-
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer that divides contributions of groups among their features."""
-        n_ranked = self._n_ranked(k)
-        if row is None or len(self.members_) == 1:
-            rows = [None if row is None else groups._apply(row) for groups, _ in self.members_]
-            return self._explainer_of(row, rows, labels, n_ranked, [])
-        rows = [groups._apply(row) for groups, _ in self.members_]
-        return self._explainer_of(row, rows, labels, n_ranked, self._answers(rows, n_ranked))
+        searched = row is not None and len(self.members_) > 1
+        answers = self._answers(row, k, exhaustive=False) if searched else []
+        return self._explainer_of(row, labels, k, answers)
 
     def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
         if len(self.members_) == 1:
@@ -189,32 +187,19 @@ class Agglomerated(Reducing):
             pooled = groups._apply(row)
             labels, inner = model._explain_best(pooled, n, k)
             return labels, _of_groups(groups, inner, row, pooled)
-        rows = [groups._apply(row) for groups, _ in self.members_]
-        n_ranked = self._n_ranked(k)
-        answers = self._answers(rows, n_ranked)
+        answers = self._answers(row, k, exhaustive=False)
         labels = best_labels(self._average(answers, k)[0], n)
-        return labels, self._explainer_of(row, rows, labels, n_ranked, answers)
-
-    def _answers(self, rows: Sequence[Any], k: int) -> list[tuple[Ids, Floats]]:
-        """Return the best labels of each member's row."""
-        return [
-            model._rank(pooled, k, exhaustive=False)
-            for (_, model), pooled in zip(self.members_, rows, strict=True)
-        ]
+        return labels, self._explainer_of(row, labels, k, answers)
 
     def _explainer_of(
-        self,
-        row: Csr | None,
-        rows: Sequence[Any],
-        labels: Ids,
-        k: int,
-        answers: list[tuple[Ids, Floats]],
+        self, row: Csr | None, labels: Ids, k: int, answers: list[tuple[Ids, Floats]]
     ) -> Explainer:
         """Return an explainer of the members that found each label, or of all members."""
-        parts = [
-            _of_groups(groups, model._explainer(pooled, labels, k), row, pooled)
-            for (groups, model), pooled in zip(self.members_, rows, strict=True)
-        ]
+        parts = []
+        for groups, model in self.members_:
+            pooled = None if row is None else groups._apply(row)
+            inner = model._explainer(pooled, labels, self._n_ranked(k))
+            parts.append(_of_groups(groups, inner, row, pooled))
         if len(parts) == 1:
             return parts[0]
         if not answers:
@@ -223,10 +208,8 @@ class Agglomerated(Reducing):
 
     def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of the base and of a clustering per member."""
-        base = self._unfitted_base()
-        n_members = base._n_members if self._own_clusterings() else 1
-        pooling = Cost(n_members * X.nnz * _SECONDS_PER_NON_ZERO, 0.0)
-        return base._training_cost(X, Y) + pooling
+        pooling = Cost(self._n_clusterings() * X.nnz * _SECONDS_PER_NON_ZERO, 0.0)
+        return self._unfitted_base()._training_cost(X, Y) + pooling
 
     def _fitted_parts(self) -> list[BaseEstimator]:
         return [part for member in getattr(self, "members_", []) for part in member]

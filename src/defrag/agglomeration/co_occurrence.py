@@ -83,7 +83,8 @@ def find_groups(
     Y: LabelsLike,
     agglomeration: Any,
     *,
-    prefit: bool,
+    default: SingletonClustering,
+    prefit: bool = False,
     seeds: Sequence[int],
     n_jobs: int | None,
     owner: str,
@@ -91,10 +92,11 @@ def find_groups(
     """Return groups of features: of one new clustering per seed, or of fitted clusterings.
 
     - ``Y`` (labels or None): labels of the points, for clusterings that use them.
-    - ``agglomeration`` (Defrag, or sequence of Defrag if ``prefit``): the clustering.
+    - ``agglomeration`` (Defrag or None, or sequence of Defrag if ``prefit``): the clustering.
     - ``prefit``: whether the clusterings are fitted already.
     - ``owner``: name of the estimator in error messages.
     """
+    agglomeration = default if agglomeration is None else agglomeration
     if prefit:
         fitted = [agglomeration] if isinstance(agglomeration, FeaturePooling) else agglomeration
         if not isinstance(fitted, (list, tuple)) or not fitted:

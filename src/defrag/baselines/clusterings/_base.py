@@ -7,7 +7,6 @@ They find as many groups as Defrag would (:class:`Rival`), most of them by vecto
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,8 +59,7 @@ def start_clusters(
             break
         old = int(cluster[item])
         if old < 0 or sizes[old] > 1:
-            if old >= 0:
-                sizes[old] -= 1
+            sizes[old] -= old >= 0
             cluster[item] = empty.pop()
     return cluster
 
@@ -69,14 +67,6 @@ def start_clusters(
 def sum_clusters(items: Csr, cluster: Ids, n_clusters: int, n_threads: int) -> Csr:
     """Return the sum of the items of each cluster."""
     return _native.multiply(membership(cluster, n_clusters), items, n_threads=n_threads)
-
-
-@dataclass(frozen=True)
-class FoundGroups:
-    """The group of each feature, and the number of iterations."""
-
-    groups: Ids
-    n_rounds: int = 1
 
 
 class Rival(SizedClustering):
@@ -88,9 +78,9 @@ class Rival(SizedClustering):
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         n_clusters = self._count_groups(X.shape[1])
         _, energy = _native.column_statistics(X, n_threads=self._threads)
-        found = self._find(X, Y, n_clusters, seed)
-        self.n_iter_ = found.n_rounds
-        self._set_groups(X, found.groups, n_clusters, energy, self.scale)
+        self.n_iter_ = 1
+        groups = self._find(X, Y, n_clusters, seed)
+        self._set_groups(X, groups, n_clusters, energy, self.scale)
 
     def _joint(self, X: Csr, Y: LabelsLike) -> Csr:
         """Return X^T Y, the joint distribution of features and labels up to its sum."""
@@ -105,8 +95,8 @@ class Rival(SizedClustering):
         return vectors.joint(self._labels(Y, X.shape[0]))
 
     @abstractmethod
-    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
-        """Return ``n_clusters`` groups of the features of X; groups may be empty."""
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> Ids:
+        """Return ``n_clusters`` groups of the features of X, some maybe empty; set ``n_iter_``."""
 
 
 class VectorRival(VectorClustering, Rival):

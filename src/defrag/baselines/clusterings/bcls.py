@@ -9,7 +9,7 @@ from scipy import linalg
 from defrag._parameters import Float, Int, param
 from defrag._progress import progress_bar
 from defrag.agglomeration._groups import hash_buckets, membership, random_buckets
-from defrag.baselines.clusterings._base import FoundGroups, VectorRival, check_memory
+from defrag.baselines.clusterings._base import VectorRival, check_memory
 from defrag.typing import Csr, Ids, LabelsLike, Progress
 
 _PENALTY_GROWTH = 1.005
@@ -62,7 +62,7 @@ class BCLS(VectorRival):
         Float(0.0, open_low=True), "Raise ValueError if more memory is needed.", default=4.0
     )
 
-    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> Ids:
         n_features = X.shape[1]
         # The projection and the scores of the groups, known before the vectors are computed.
         min_bytes = 4.0 * n_features**2 + 8.0 * n_features * n_clusters
@@ -82,7 +82,8 @@ class BCLS(VectorRival):
                 fitted = projection(dense, self.variance, self.ridge)
                 start = hash_buckets(seen, n_clusters, seed)
                 labels[seen] = self._descend(fitted, start, n_clusters, progress)
-        return FoundGroups(labels, self.max_iter)
+        self.n_iter_ = self.max_iter
+        return labels
 
     def _descend(
         self, fitted: NDArray[np.float32], labels: Ids, n_clusters: int, progress: Progress | None

@@ -13,7 +13,7 @@ from defrag import _native
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.agglomeration._groups import random_buckets
-from defrag.baselines.clusterings._base import FoundGroups, Rival, sum_clusters
+from defrag.baselines.clusterings._base import Rival, sum_clusters
 from defrag.persistence.fields import Number, State
 from defrag.trees import largest_ids
 from defrag.typing import Csr, Ids, LabelsLike
@@ -120,19 +120,18 @@ class ITDC(Rival):
 
     _state = State(Number("objective_", Float(0.0)))
 
-    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> Ids:
         joint = self._joint(X, Y)
         if self.start == "label":
             labels = start_by_label(joint, n_clusters, seed, self._threads)
         else:
             labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
-            return self._descend(joint, labels, n_clusters, self._threads, progress)
+            return self._descend(joint, labels, n_clusters, progress)
 
-    def _descend(
-        self, joint: Csr, labels: Ids, n_clusters: int, threads: int, progress: Any
-    ) -> FoundGroups:
+    def _descend(self, joint: Csr, labels: Ids, n_clusters: int, progress: Any) -> Ids:
         """Move features to the nearest groups until the loss converges."""
+        threads = self._threads
         pooled = sum_clusters(joint, labels, n_clusters, threads)
         best, lost = labels, lost_information(joint, pooled)
         smoothing, rounds = self.smoothing, 0
@@ -149,8 +148,8 @@ class ITDC(Rival):
             if before - now <= self.tol * before and smoothing < self.smoothing:
                 break
             smoothing = max(smoothing / 2, _MIN_SMOOTHING)
-        self.objective_ = lost
-        return FoundGroups(best, rounds)
+        self.objective_, self.n_iter_ = lost, rounds
+        return best
 
     def _needs_labels(self) -> bool:
         return True
@@ -210,15 +209,7 @@ def start_by_label(joint: Csr, n_clusters: int, seed: int, n_threads: int) -> Id
 
 
 def count_parts(counts: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
-    """Return the number of parts of each group when the largest parts are split repeatedly.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag.baselines.clusterings.itdc import count_parts
-    >>> count_parts(np.array([9, 2, 4]), 6)
-    array([3, 1, 2])
-    """
+    """Return the number of parts of each group when the largest parts are split repeatedly."""
     parts = np.ones(len(counts), dtype=np.int64)
     largest = [(-float(count), group) for group, count in enumerate(counts)]
     heapq.heapify(largest)

@@ -12,7 +12,6 @@ from defrag._progress import progress_pulse
 from defrag._validation import canonical_csr
 from defrag.agglomeration._groups import random_buckets
 from defrag.baselines.clusterings._base import (
-    FoundGroups,
     VectorRival,
     check_memory,
     start_clusters,
@@ -69,7 +68,7 @@ class LSC(VectorRival):
         Float(0.0, open_low=True), "Raise ValueError if more memory is needed.", default=4.0
     )
 
-    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> Ids:
         n_landmarks = min(max(self.n_landmarks, n_clusters + 1), X.shape[1])
         # Singular vectors in double and single precision, sparse and compact; three squares.
         n_bytes = 32.0 * X.shape[1] * n_clusters + 24.0 * n_landmarks**2
@@ -78,7 +77,7 @@ class LSC(VectorRival):
         seen, items = self._unit_vectors(X, Y)
         labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         if not len(seen):
-            return FoundGroups(labels)
+            return labels
         with progress_pulse("clustering features", enabled=self.verbose > 0):
             cluster = start_clusters(
                 items,
@@ -89,26 +88,22 @@ class LSC(VectorRival):
                 n_threads=self._threads,
             )
             near = landmark_weights(items, cluster, self.n_neighbors, self._threads)
-            found = self._cluster_rows(spectral_rows(near, n_clusters), n_clusters, seed)
-        labels[seen] = np.where(found.cluster >= 0, found.cluster, labels[seen])
-        return FoundGroups(labels, found.n_rounds)
-
-    def _cluster_rows(
-        self, rows: NDArray[np.float32], n_clusters: int, seed: int
-    ) -> _native.KMeansResult:
-        items = canonical_csr(rows, name="singular vectors")
-        runs = [
-            _native.spherical_kmeans(
-                items,
-                n_clusters=n_clusters,
-                max_rounds=self.max_iter,
-                seed=seed,
-                item=1 + run,
-                n_threads=self._threads,
-            )
-            for run in range(self.n_init)
-        ]
-        return max(runs, key=lambda run: run.objective)
+            rows = canonical_csr(spectral_rows(near, n_clusters), name="singular vectors")
+            runs = [
+                _native.spherical_kmeans(
+                    rows,
+                    n_clusters=n_clusters,
+                    max_rounds=self.max_iter,
+                    seed=seed,
+                    item=1 + run,
+                    n_threads=self._threads,
+                )
+                for run in range(self.n_init)
+            ]
+        best = max(runs, key=lambda run: run.objective)
+        labels[seen] = np.where(best.cluster >= 0, best.cluster, labels[seen])
+        self.n_iter_ = best.n_rounds
+        return labels
 
 
 def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int) -> Csr:

@@ -15,7 +15,6 @@ from defrag._parameters import Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.agglomeration._groups import random_buckets
 from defrag.baselines.clusterings._base import (
-    FoundGroups,
     VectorRival,
     start_clusters,
     sum_clusters,
@@ -224,7 +223,7 @@ class SCBC(VectorRival):
 
     _state = State(Number("objective_", Float()))
 
-    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> Ids:
         seen, items = self._unit_vectors(X, Y)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
             cluster = start_clusters(
@@ -240,20 +239,20 @@ class SCBC(VectorRival):
         labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         min_size = int(self.balance * len(seen) / n_clusters)
         places = populate(items, first, min_size, labels[seen], self._threads)
-        labels[seen], rounds = self._refine(items, places, n_clusters, min_size, self._threads)
-        return FoundGroups(labels, max(1, rounds))
+        labels[seen] = self._refine(items, places, n_clusters, min_size)
+        return labels
 
-    def _refine(
-        self, items: Csr, labels: Ids, n_clusters: int, min_size: int, threads: int
-    ) -> tuple[Ids, int]:
-        """Move features until few of them move; set ``objective_``."""
+    def _refine(self, items: Csr, labels: Ids, n_clusters: int, min_size: int) -> Ids:
+        """Move features until few of them move; set ``objective_`` and ``n_iter_``."""
+        threads = self._threads
         rounds, settled = 0, False
         while True:
             index = directions(items, labels, n_clusters, threads).T.tocsr()
             found = _native.best_matches(items, index, n_best=1, own=labels, n_threads=threads)
             self.objective_ = float(found.own.sum(dtype=np.float64)) / max(1, len(labels))
             if settled or rounds == self.max_iter:
-                return labels, rounds
+                self.n_iter_ = max(1, rounds)
+                return labels
             wanted, gain = labels.copy(), np.zeros(len(labels))
             has_match = np.diff(found.indptr) > 0
             wanted[has_match] = found.columns

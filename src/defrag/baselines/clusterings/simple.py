@@ -10,10 +10,10 @@ import numpy as np
 from defrag import _native
 from defrag._parameters import Choice, param
 from defrag.agglomeration._groups import hash_buckets, random_buckets
-from defrag.baselines.clusterings._base import FoundGroups, Rival
+from defrag.baselines.clusterings._base import Rival
 from defrag.baselines.clusterings.itdc import feature_information
 from defrag.trees import largest_ids
-from defrag.typing import Csr, LabelsLike
+from defrag.typing import Csr, Ids, LabelsLike
 
 
 class RandomGroups(Rival):
@@ -32,8 +32,8 @@ class RandomGroups(Rival):
     [3, 2, 2]
     """
 
-    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:  # noqa: ARG002 - the signature of Rival
-        return FoundGroups(self._assign(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed))
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> Ids:  # noqa: ARG002 - the signature of Rival
+        return self._assign(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
 
     _assign = staticmethod(random_buckets)
 
@@ -84,14 +84,14 @@ class TopFeatures(Rival):
         kw_only=False,
     )
 
-    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> FoundGroups:  # noqa: ARG002 - the signature of Rival
+    def _find(self, X: Csr, Y: LabelsLike, n_clusters: int, seed: int) -> Ids:  # noqa: ARG002 - the signature of Rival
         if self.by == "information":
             weight = feature_information(self._joint(X, Y))
         else:
             _, weight = _native.column_statistics(X, n_threads=self._threads)
         groups = np.full(X.shape[1], -1, dtype=np.int32)
         groups[largest_ids(weight, n_clusters)] = np.arange(n_clusters, dtype=np.int32)
-        return FoundGroups(groups)
+        return groups
 
     def _needs_labels(self) -> bool:
         return bool(self.by == "information")
