@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ from defrag.persistence._weights import (
 )
 from defrag.persistence.fields import MAX_COUNT, Array, Number, Part, Sparse, State, Weights
 from defrag.persistence.kinds import Child
+from defrag.persistence.trees import offsets
 from defrag.trees import member_seeds
 from defrag.typing import Csr, Floats, Ids, Offsets
 
@@ -121,9 +122,8 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 def gram(A: Floats, B: Floats, *, n_threads: int) -> NDArray[np.float64]:
     """Return A' B for tall matrices with equal numbers of rows; blocks are added in float64."""
-    parts = _over_blocks(len(A), n_threads, lambda rows: A[rows].T @ B[rows])
     total = np.zeros((A.shape[1], B.shape[1]), dtype=np.float64)
-    for part in parts:
+    for part in map_in_order(lambda rows: A[rows].T @ B[rows], _blocks(len(A)), n_threads):
         total += part
     return total
 
@@ -132,10 +132,11 @@ def multiply(A: Floats, Q: NDArray[Any], *, n_threads: int) -> Floats:
     """Return A Q for a tall matrix A and a small matrix Q."""
     small = np.ascontiguousarray(Q, dtype=np.float32)
     result = np.empty((len(A), small.shape[1]), dtype=np.float32)
-    for _ in _over_blocks(
-        len(A), n_threads, lambda rows: np.matmul(A[rows], small, out=result[rows])
-    ):
-        pass
+
+    def fill(rows: slice) -> None:
+        np.matmul(A[rows], small, out=result[rows])
+
+    list(map_in_order(fill, _blocks(len(A)), n_threads))
     return result
 
 
@@ -177,11 +178,10 @@ def conjugate_gradients(
     - Returns ``solution``, shape (n_features, n_columns): the columns w_j.
     """
     strength = np.float32(ridge)
+    times = partial(_native.sparse_dense, n_threads=n_threads)
 
     def apply(V: Floats) -> Floats:
-        result = _native.sparse_dense(
-            XT, _native.sparse_dense(X, V, n_threads=n_threads), n_threads=n_threads
-        )
+        result = times(XT, times(X, V))
         result *= weights
         result += strength * V
         return result
@@ -217,44 +217,16 @@ def _ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> 
     return result.astype(np.float32)
 
 
-def _blocks(n_rows: int) -> Iterator[slice]:
-    for first in range(0, n_rows, _BLOCK_ROWS):
-        yield slice(first, min(first + _BLOCK_ROWS, n_rows))
+def _blocks(n_rows: int) -> list[slice]:
+    starts = range(0, n_rows, _BLOCK_ROWS)
+    return [slice(first, min(first + _BLOCK_ROWS, n_rows)) for first in starts]
 
 
-def _over_blocks(
-    n_rows: int, n_threads: int, work: Callable[[slice], Any]
-) -> Iterator[NDArray[Any]]:
-    """Call ``work`` on each block of rows and yield the results in order."""
-    blocks = list(_blocks(n_rows))
-    if n_threads == 1 or len(blocks) == 1:
-        yield from map(work, blocks)
-        return
-    with ThreadPoolExecutor(min(n_threads, len(blocks))) as pool:
-        yield from pool.map(work, blocks)
-
-
-_ROWS_AT_A_TIME = 8192
+ROWS_AT_A_TIME = 8192
 """Number of points that are embedded and ranked at a time."""
-
-_PANEL_ROWS = 16
 
 SMALLEST_GRAPH = 50_000
 """Clusters of at most this many points are always searched exactly, which is faster."""
-
-
-class LocalMap(NamedTuple):
-    """The embedding of one cluster.
-
-    - ``features``: the features of its points, in increasing order.
-    - ``weights``, shape (n_cluster_features, n_components): the linear map of these features.
-    - ``vectors``, shape (n_cluster_points, n_components): the embedded points.
-    """
-
-    features: Ids
-    weights: Floats
-    vectors: Floats
-
 
 COMPONENTS = Int(1, 1 << 16)
 
@@ -332,17 +304,26 @@ class Learner:
 
     @classmethod
     def join(
-        cls, router: Csr, members: list[Ids], maps: list[LocalMap], *, euclidean: bool
+        cls,
+        router: Csr,
+        members: list[Ids],
+        maps: list[tuple[Ids, Floats, Floats]],
+        *,
+        euclidean: bool,
     ) -> Learner:
-        """Return a learner with the concatenated maps of all clusters."""
-        packed = [RowPanels.pack(one.vectors).lines for one in maps]
-        point_ptr = _offsets(members)
-        panels = np.concatenate(packed)
+        """Return a learner of all clusters.
+
+        - ``maps``: the features of the points of each cluster, in increasing order, the linear map
+          of these features, and the embedded points.
+        """
+        features, weights, vectors = zip(*maps, strict=True)
+        point_ptr = offsets(np.array([len(points) for points in members]))
+        panels = np.concatenate([RowPanels.pack(one).lines for one in vectors])
         return cls(
             router=router,
-            feature_ptr=_offsets([one.features for one in maps]),
-            features=np.concatenate([one.features for one in maps]),
-            weights=np.concatenate([one.weights for one in maps]),
+            feature_ptr=offsets(np.array([len(one) for one in features])),
+            features=np.concatenate(features),
+            weights=np.concatenate(weights),
             point_ptr=point_ptr,
             points=np.concatenate(members).astype(np.int32),
             panels=panels,
@@ -471,23 +452,19 @@ class NeighbourEnsemble(Divisible):
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always the neighbours
         n_best, n_learners = int(self._check_parameter("n_neighbors")), len(self.learners_)
         search = self._check_parameter("search")
-        own = (
-            np.ones(n_best)
-            if self._check_parameter("votes") == "count"
-            else 1.0 / np.arange(1, n_best + 1)
-        )
+        by_rank = self._check_parameter("votes") == "rank"
+        own = 1.0 / np.arange(1, n_best + 1) if by_rank else np.ones(n_best)
         weights = np.tile(own / (own.sum() * n_learners), n_learners).astype(np.float32)
         labels = np.empty((X.shape[0], k), dtype=np.int32)
         scores = np.empty((X.shape[0], k), dtype=np.float32)
-        for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
-            rows = slice(first, first + _ROWS_AT_A_TIME)
+        for first in range(0, X.shape[0], ROWS_AT_A_TIME):
+            rows = slice(first, first + ROWS_AT_A_TIME)
             unit = unit_rows(X[rows], self._threads)
-            neighbours = np.hstack(
-                [
-                    one.neighbours(unit, n_best, search=search, n_threads=self._threads)
-                    for one in self.learners_
-                ]
-            )
+            found = [
+                one.neighbours(unit, n_best, search=search, n_threads=self._threads)
+                for one in self.learners_
+            ]
+            neighbours = np.hstack(found)
             labels[rows], scores[rows] = _native.rank_votes(
                 neighbours,
                 np.broadcast_to(weights, neighbours.shape),
@@ -556,7 +533,7 @@ class LearnerUnits(Units):
                 for c in range(len(members))
             ]  # fmt: skip
 
-            def embed(task: tuple[int, int]) -> LocalMap:
+            def embed(task: tuple[int, int]) -> tuple[Ids, Floats, Floats]:
                 number, c = task
                 points = partitions[number][1][c]
                 inside = X[points]
@@ -565,9 +542,9 @@ class LearnerUnits(Units):
                 weights, vectors = model._embed(
                     select_columns(inside, features), sparse.csr_array(Y[points]), int(own[0] >> 1)
                 )
-                return LocalMap(features, weights, vectors)
+                return features, weights, vectors
 
-            maps: list[list[LocalMap]] = [[] for _ in seeds]
+            maps: list[list[tuple[Ids, Floats, Floats]]] = [[] for _ in seeds]
             found = map_in_order(embed, tasks, model._threads)
             for done, (task, one) in enumerate(zip(tasks, found, strict=True)):
                 maps[task[0]].append(one)
@@ -606,9 +583,9 @@ def assign_points(X: Csr, router: Csr, *, min_size: int, n_threads: int) -> tupl
     while True:
         cluster_of = route(X, router, n_threads=n_threads)
         sizes = np.bincount(cluster_of, minlength=router.shape[1])
-        kept = (
-            np.flatnonzero(sizes >= min_size) if sizes.max() >= min_size else [int(sizes.argmax())]
-        )
+        kept = np.flatnonzero(sizes >= min_size)
+        if not len(kept):
+            kept = sizes.argmax(keepdims=True)
         if len(kept) == router.shape[1]:
             order = np.argsort(cluster_of, kind="stable").astype(np.int32)
             return router, np.split(order, np.cumsum(sizes)[:-1])
@@ -621,35 +598,27 @@ def select_columns(X: Csr, features: Ids) -> Csr:
     place[features] = np.arange(len(features), dtype=np.int32)
     columns = place[X.indices]
     kept = columns >= 0
-    counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
-    return sparse.csr_array(
-        (X.data[kept], columns[kept], counts[X.indptr]), shape=(X.shape[0], len(features))
-    )
+    pointers = offsets(kept)[X.indptr]
+    return sparse.csr_array((X.data[kept], columns[kept], pointers), (X.shape[0], len(features)))
 
 
 def panel_ptr(point_ptr: Offsets) -> Offsets:
     """Return the offsets of the panels of the clusters."""
-    n_panels = -(-np.diff(point_ptr) // _PANEL_ROWS)
-    return np.concatenate([[0], np.cumsum(n_panels)])
+    return offsets(-(-np.diff(point_ptr) // LANES))
 
 
 def panel_bias(panels: Floats, point_ptr: Offsets) -> Floats:
     """Return minus half of the squared norm of each point."""
-    lengths = np.empty((len(panels), _PANEL_ROWS), dtype=np.float32)
-    for i, panel in enumerate(panels):
-        lengths[i] = np.float32(-0.5) * np.einsum("ij,ij->j", panel, panel)
-    first = panel_ptr(point_ptr)
-    return np.concatenate(
-        [
-            lengths[first[c] : first[c + 1]].ravel()[: point_ptr[c + 1] - point_ptr[c]]
-            for c in range(len(point_ptr) - 1)
-        ]
-    )
+    lengths = np.float32(-0.5) * np.einsum("pij,pij->pj", panels, panels)
+    sizes = np.diff(point_ptr)
+    # The first point of a cluster is the first of a panel.
+    shift = LANES * panel_ptr(point_ptr)[:-1] - point_ptr[:-1]
+    return lengths.ravel()[np.arange(point_ptr[-1]) + np.repeat(shift, sizes)]
 
 
 def map_in_order(work: Callable[[Any], Any], tasks: list[Any], n_threads: int) -> Iterator[Any]:
     """Call ``work`` on tasks in several threads and yield the results in order."""
-    if n_threads == 1 or len(tasks) == 1:
+    if n_threads == 1 or len(tasks) <= 1:
         yield from map(work, tasks)
         return
     pool = ThreadPoolExecutor(min(n_threads, len(tasks)))
@@ -657,7 +626,3 @@ def map_in_order(work: Callable[[Any], Any], tasks: list[Any], n_threads: int) -
         yield from pool.map(work, tasks)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _offsets(parts: list[Ids]) -> Offsets:
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)

@@ -6,6 +6,8 @@ points in random order, so that the result does not depend on the number of thre
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 
@@ -13,7 +15,8 @@ from defrag import _native
 from defrag._parameters import Float, Int, param
 from defrag.baselines._neighbours import NeighbourEnsemble, conjugate_gradients, route
 from defrag.baselines.sleec import centroids, label_neighbours
-from defrag.typing import Csr, Floats, Ids, Offsets
+from defrag.persistence.trees import offsets
+from defrag.typing import Csr, Floats, Ids
 
 _PARTITION_ROUNDS = 2
 _PARTITION_STEPS = 5
@@ -80,16 +83,14 @@ class AnnexML(NeighbourEnsemble):
                                 n_threads=self._threads)  # fmt: skip
         near.data[:] = 1.0
         XT = sparse.csr_array(X.T)
+        times = partial(_native.sparse_dense, n_threads=self._threads)
+        one_hot = np.eye(n_clusters, dtype=np.float32)
         for _ in range(_PARTITION_ROUNDS):
-            cluster_of = route(X, router, n_threads=self._threads)
-            counts = _native.sparse_dense(
-                near, _one_hot(cluster_of, n_clusters), n_threads=self._threads
-            )
-            wanted = _one_hot(counts.argmax(axis=1), n_clusters)
+            counts = times(near, one_hot[route(X, router, n_threads=self._threads)])
             scorers = conjugate_gradients(
                 X,
                 XT,
-                _native.sparse_dense(XT, wanted, n_threads=self._threads),
+                times(XT, one_hot[counts.argmax(axis=1)]),
                 weights=np.ones(n_clusters, dtype=np.float32),
                 ridge=1.0,
                 n_steps=_PARTITION_STEPS,
@@ -137,7 +138,7 @@ def positive_pairs(Y: Csr, n_positives: int) -> tuple[Ids, Ids]:
     others = near.indices != rows
     counts = np.bincount(rows[others], minlength=Y.shape[0])
     columns = near.indices[others]
-    starts = np.concatenate([[0], np.cumsum(counts)])[:-1]
+    starts = offsets(counts)[:-1]
     anchors = np.flatnonzero(counts).astype(np.int32)
     cycle = np.arange(n_positives)[None, :] % np.minimum(counts[anchors], n_positives)[:, None]
     return anchors, columns[starts[anchors][:, None] + cycle].astype(np.int32)
@@ -157,12 +158,10 @@ def cosine_slopes(
     """
     n, n_positives = len(U), positives.shape[1]
     partners = np.hstack([positives, negatives])
-    counts = np.zeros(n + 1, dtype=np.int64)
-    counts[anchors + 1] = partners.shape[1]
-    indptr: Offsets = np.cumsum(counts)
-    pairs = sparse.csr_array(
-        (np.empty(partners.size, dtype=np.float32), partners.ravel(), indptr), shape=(n, n)
-    )
+    counts = np.zeros(n, dtype=np.int64)
+    counts[anchors] = partners.shape[1]
+    unknown = np.empty(partners.size, dtype=np.float32)
+    pairs = sparse.csr_array((unknown, partners.ravel(), offsets(counts)), shape=(n, n))
     cosines = _native.pair_products(pairs, U, U, n_threads=1).reshape(partners.shape)
     # A cosine is at most 1: subtracting 1 keeps the exponents from being positive.
     powers = np.exp(np.float32(cosine_scale) * (cosines - np.float32(1.0)))
@@ -174,12 +173,6 @@ def cosine_slopes(
     pairs.data = slopes.astype(np.float32, copy=False).ravel()
     result = _native.sparse_dense(pairs, U, n_threads=1)
     result += _native.sparse_dense(sparse.csr_array(pairs.T), U, n_threads=1)
-    return result
-
-
-def _one_hot(cluster_of: Ids, n_clusters: int) -> Floats:
-    result = np.zeros((len(cluster_of), n_clusters), dtype=np.float32)
-    result[np.arange(len(cluster_of)), cluster_of] = 1.0
     return result
 
 
@@ -195,5 +188,5 @@ def _rare_labels(Y: Csr) -> Csr:
     first[Y.indptr[:-1]] = True
     kept = np.zeros(len(order), dtype=bool)
     kept[order] = first | (spent <= _PAIRS_PER_POINT)
-    counts = np.concatenate([[0], np.cumsum(kept)])
-    return sparse.csr_array((Y.data[kept], Y.indices[kept], counts[Y.indptr]), shape=Y.shape)
+    pointers = offsets(kept)[Y.indptr]
+    return sparse.csr_array((Y.data[kept], Y.indices[kept], pointers), shape=Y.shape)

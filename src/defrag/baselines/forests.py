@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -62,35 +62,20 @@ def join_forests(forests: Sequence[Forest], feature_hash: FeatureHash | None) ->
     if len(forests) == 1:
         return replace(forests[0], hash=feature_hash)
     parts = [vars(one) for one in forests]
-    joined: dict[str, Any] = {
-        name: np.concatenate([part[name] for part in parts])
-        for name in ("n_children", "children", "weights", "bias", "values")
-    }
+    # Buckets are the same in all parts.
+    positions = {"labels": "outputs"} | ({} if feature_hash else {"features": "slots"})
+    names = vars(forests[0]).keys() - {"hash", *positions.values()}
+    joined: dict[str, Any] = {name: np.concatenate([one[name] for one in parts]) for name in names}
     for name in ("tree_ptr", "entry_ptr", "leaf_ptr"):
         joined[name] = offsets(np.concatenate([np.diff(part[name]) for part in parts]))
-    first_nodes = joined["tree_ptr"][np.cumsum([0] + [len(p["tree_ptr"]) - 1 for p in parts[:-1]])]
-    joined["first_child"] = np.concatenate(
-        [
-            np.where(part["n_children"] == 0, 0, part["first_child"] + first).astype(np.int32)
-            for part, first in zip(parts, first_nodes, strict=True)
-        ]
-    )
-    joined["labels"], joined["outputs"] = _join_ids(parts, "labels", "outputs")
-    if feature_hash is None:
-        joined["features"], joined["slots"] = _join_ids(parts, "features", "slots")
-    else:
-        joined["features"] = parts[0]["features"]
-        joined["slots"] = np.concatenate([part["slots"] for part in parts])
+    n_nodes = [len(one.first_child) for one in forests]
+    moved = joined["first_child"] + np.repeat(offsets(np.array(n_nodes))[:-1], n_nodes)
+    joined["first_child"] = np.where(joined["n_children"] == 0, 0, moved).astype(np.int32)
+    for ids, places in positions.items():
+        joined[ids] = np.unique(joined[ids])
+        found = [np.searchsorted(joined[ids], part[ids])[part[places]] for part in parts]
+        joined[places] = narrow(np.concatenate(found), len(joined[ids]))
     return Forest(**joined, hash=feature_hash)
-
-
-def _join_ids(
-    parts: Sequence[Mapping[str, NDArray[Any]]], names: str, positions: str
-) -> tuple[Ids, NDArray[Any]]:
-    """Return the ids of all parts in increasing order, and the joined positions in them."""
-    ids = np.unique(np.concatenate([part[names] for part in parts])).astype(np.int32)
-    found = [np.searchsorted(ids, part[names])[part[positions]] for part in parts]
-    return ids, _native.narrow(np.concatenate(found), len(ids))
 
 
 # Number of trees of an agglomerated forest that share a clustering of the features. Computing and
@@ -243,14 +228,15 @@ class ForestClassifier(Divisible):
 
         A step processes a non-zero of a point at one level.
         """
-        levels = self._levels(max(1.0, X.shape[0] / self.max_leaf_size))
+        levels = math.log(max(1.0, X.shape[0] / self.max_leaf_size), self._arity) + 1
         n_entries = min(Y.nnz, X.shape[0] / self.max_leaf_size * self.leaf_labels)
         memory = self.n_trees * n_entries * _BYTES_PER_ENTRY
         return Cost(self.n_trees * levels * X.nnz * self._seconds_per_step, memory)
 
-    @abstractmethod
-    def _levels(self, n_leaves: float) -> float:
-        """Return the depth of a tree with ``n_leaves`` leaves."""
+    @property
+    def _arity(self) -> int:
+        """Number of children of a node."""
+        return 2
 
 
 class ForestUnits(Units):
@@ -293,41 +279,6 @@ class ForestUnits(Units):
         """Set the forest."""
         forest = join_forests([piece.result for piece in pieces], outline.hash)
         self.model._set_forest(forest, outline)
-
-
-# --- Prototypes of labels, the means of their points, on the features of a forest.
-
-
-def label_means(X: Csr, Y: Csr, labels: Ids, *, max_entries: int, n_threads: int) -> Csr:
-    """Return the mean of the points of each label.
-
-    - ``X``, ``Y``: unit rows of the points, and their labels.
-    - ``max_entries``: number of largest entries to keep in each mean; 0 for all.
-    """
-    by_label = sparse.csr_array(Y.T)[labels].astype(np.float32)
-    counts = np.diff(by_label.indptr)
-    by_label.data = np.repeat((1.0 / counts).astype(np.float32), counts)
-    return _native.multiply(by_label, X, max_entries=max_entries, n_threads=n_threads)
-
-
-def with_prototypes(forest: Forest, means: Csr, label_weights: Floats) -> tuple[Forest, Prototypes]:
-    """Return a forest extended by the features of its prototypes, and the prototypes.
-
-    - ``means``, shape (n_outputs, n_features): the means of the labels of the forest.
-    - ``label_weights``, shape (n_outputs,): weights of these labels, between 0 and 1.
-    """
-    features = np.union1d(forest.features, means.indices).astype(np.int32)
-    slot_of = np.zeros(means.shape[1], dtype=np.int32)
-    slot_of[features] = np.arange(len(features), dtype=np.int32)
-    slots = slot_of[forest.features][forest.slots]
-    forest = replace(forest, features=features, slots=_native.narrow(slots, len(features)))
-    prototypes = Prototypes.of(
-        means.indptr.astype(np.int64),
-        _native.narrow(slot_of[means.indices], len(features)),
-        means.data,
-        label_weights,
-    )
-    return forest, prototypes
 
 
 # --- FastXML: trees whose splits optimise the nDCG of label rankings.
@@ -403,9 +354,6 @@ class FastXML(ForestClassifier):
             cost=self.C,
             normalized=self.normalized_gains,
         )
-
-    def _levels(self, n_leaves: float) -> float:
-        return math.log2(n_leaves) + 1
 
 
 # --- PfastreXML: FastXML for rare labels, by propensities and prototypes.
@@ -506,21 +454,30 @@ class PfastreXML(FastXML):
 
     def _shared(self, data: ForestData) -> dict[str, Any]:
         labels = labels_with_points(data.Y)
-        means = label_means(
-            data.X,
-            data.Y,
-            labels,
-            max_entries=self.prototype_entries,
-            n_threads=self._threads,
+        by_label = sparse.csr_array(data.Y.T)[labels].astype(np.float32)
+        counts = np.diff(by_label.indptr)
+        by_label.data = np.repeat((1.0 / counts).astype(np.float32), counts)
+        means = _native.multiply(
+            by_label, data.X, max_entries=self.prototype_entries, n_threads=self._threads
         )
         return {"labels": labels, "label_weights": data.label_weights[labels], "means": means}
 
     def _set_forest(self, forest: Forest, outline: ForestOutline) -> None:
+        """Set the prototypes, and the forest, extended by their features."""
         if outline.labels is None or outline.means is None or outline.label_weights is None:
             raise ValueError("a plan of PfastreXML must have the means of the labels, got none")
         rows = np.searchsorted(outline.labels, forest.labels)
-        self.forest_, self.prototypes_ = with_prototypes(
-            forest, outline.means[rows], outline.label_weights[rows]
+        means = outline.means[rows]
+        features = np.union1d(forest.features, means.indices).astype(np.int32)
+        slot_of = np.zeros(means.shape[1], dtype=np.int32)
+        slot_of[features] = np.arange(len(features), dtype=np.int32)
+        slots = narrow(slot_of[forest.features][forest.slots], len(features))
+        self.forest_ = replace(forest, features=features, slots=slots)
+        self.prototypes_ = Prototypes.of(
+            means.indptr.astype(np.int64),
+            narrow(slot_of[means.indices], len(features)),
+            means.data,
+            outline.label_weights[rows],
         )
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
@@ -654,5 +611,6 @@ class CRAFTML(ForestClassifier):
         entries = X.nnz / X.shape[0]
         return min(1.0, max(_MIN_SHARE, _ENTRIES_PER_TREE / max(entries, 1.0)))
 
-    def _levels(self, n_leaves: float) -> float:
-        return math.log(n_leaves, self.arity) + 1
+    @property
+    def _arity(self) -> int:
+        return self.arity

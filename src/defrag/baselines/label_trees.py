@@ -47,6 +47,11 @@ class PublishedTrees(TreeClassifier):
             seed=seed,
         )
 
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        arity, root_arity, _ = self._widths()
+        binary = cluster_labels(self, vectors, seed, n_leaves=None)
+        return widen_tree(binary, seen, arity=arity, root_arity=root_arity)
+
 
 class Parabel(PublishedTrees):
     """Balanced binary label trees (Prabhu et al., 2018).
@@ -72,10 +77,6 @@ class Parabel(PublishedTrees):
 
     def _widths(self) -> tuple[int, int, int]:
         return 2, 2, self.max_leaf_size
-
-    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
-        binary = cluster_labels(self, vectors, seed, n_leaves=None)
-        return widen_tree(binary, seen, arity=2, root_arity=2)
 
 
 # --- Shallow, unbalanced k-ary trees built by spherical k-means.
@@ -110,11 +111,18 @@ def build_kary_tree(
     for number, (members, begin, depth) in enumerate(nodes):  # the list grows: breadth first
         parts: list[Ids] = []
         if len(members) > arity and depth < max_depth:
-            parts = _split_node(
-                vectors, members, arity, seed=seed, item=number, n_threads=n_threads
+            own = vectors if len(members) == n_labels else vectors[members]
+            found = _native.spherical_kmeans(
+                own, n_clusters=arity, seed=seed, item=number, n_threads=n_threads
             )
+            parts = _clusters_of(members, resolve_singletons(found.cluster, found.second))
         if not parts:
-            _check_leaf(len(members), arity, max_depth)
+            if len(members) > _MAX_LEAF_LABELS:
+                raise ValueError(
+                    f"max_depth must be large enough for leaves of at most {_MAX_LEAF_LABELS} "
+                    f"labels, got {max_depth}, which with arity={arity} leaves one of "
+                    f"{len(members)}"
+                )
             n_in_leaves += len(members)
         first_child.append(len(nodes) if parts else 0)
         n_children.append(len(parts))
@@ -148,13 +156,6 @@ def resolve_singletons(cluster: Ids, second: Ids) -> Ids:
       or -1.
     - Returns ``clusters``, shape (n_items,): clusters 0, 1, ... without gaps, in the order of the
       given numbers, with at least two items each unless there is only one item.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag.baselines.label_trees import resolve_singletons
-    >>> resolve_singletons(np.array([0, 0, 3, 5, 5, -1]), np.array([-1, -1, 5, 0, 0, -1]))
-    array([0, 0, 1, 1, 1, 0], dtype=int32)
     """
     result = cluster.astype(np.int32, copy=True)
     n_clusters = max(int(cluster.max()), int(second.max()), 0) + 1
@@ -195,8 +196,8 @@ def _assign_unplaced(result: Ids, sizes: Ids) -> None:
     for item in unplaced.tolist():
         size, smallest = heap[0]
         result[item] = smallest
+        sizes[smallest] += 1
         heapq.heapreplace(heap, (size + 1, smallest))
-    sizes += np.bincount(result[unplaced], minlength=len(sizes)).astype(np.int32)
 
 
 def _join_smallest(result: Ids, sizes: Ids) -> None:
@@ -213,28 +214,13 @@ def _join_smallest(result: Ids, sizes: Ids) -> None:
         sizes[target] += 1
 
 
-def _split_node(
-    vectors: Csr, members: Ids, arity: int, *, seed: int, item: int, n_threads: int
-) -> list[Ids]:
-    """Return the clusters of the labels of a node, or none if there is only one."""
-    own = vectors if len(members) == vectors.shape[0] else vectors[members]
-    found = _native.spherical_kmeans(
-        own, n_clusters=arity, seed=seed, item=item, n_threads=n_threads
-    )
-    clusters = resolve_singletons(found.cluster, found.second)
+def _clusters_of(members: Ids, clusters: Ids) -> list[Ids]:
+    """Return the labels of each cluster of a node, or none if there is only one cluster."""
     sizes = np.bincount(clusters)
     if len(sizes) < 2:
         return []
     by_cluster = np.argsort(clusters, kind="stable")
     return list(np.split(members[by_cluster], np.cumsum(sizes)[:-1]))
-
-
-def _check_leaf(n_labels: int, arity: int, max_depth: int) -> None:
-    if n_labels > _MAX_LEAF_LABELS:
-        raise ValueError(
-            f"max_depth must be large enough for leaves of at most {_MAX_LEAF_LABELS} labels, "
-            f"got {max_depth}, which with arity={arity} leaves one of {n_labels}"
-        )
 
 
 # --- Bonsai: shallow, wide and unbalanced label trees.
@@ -369,10 +355,6 @@ class PLT(PublishedTrees):
 
     def _widths(self) -> tuple[int, int, int]:
         return self.arity, self.arity, self.max_leaf_size
-
-    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
-        binary = cluster_labels(self, vectors, seed, n_leaves=None)
-        return widen_tree(binary, seen, arity=self.arity, root_arity=self.arity)
 
     def _loss(self) -> Loss:
         return Loss.logistic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from defrag._parameters import VERBOSE, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.baselines._neighbours import (
     COMPONENTS,
+    ROWS_AT_A_TIME,
     conjugate_gradients,
     gram,
     multiply,
@@ -32,9 +34,6 @@ from defrag.typing import Csr, Floats, Ids, Progress
 
 _START_ROUNDS = 3
 """Rounds of subspace iteration for the leading singular vectors of the labels."""
-
-_ROWS_AT_A_TIME = 8192
-"""Number of points that are embedded and ranked at a time."""
 
 _MARGIN = 0.125
 """Products within this distance of 0 or 1, or beyond, are mapped to stay between 0 and 1."""
@@ -120,50 +119,40 @@ class LEML(Classifier):
     def _factorise(
         self, X: Csr, Y: Csr, seed: int, progress: Progress | None
     ) -> tuple[Floats, Floats]:
+        n_threads = self._threads
+        times = partial(_native.sparse_dense, n_threads=n_threads)
         XT, YT = sparse.csr_array(X.T), sparse.csr_array(Y.T)
         H = self._initial_label_factors(Y, YT, seed)
         W = np.zeros((X.shape[1], H.shape[1]), dtype=np.float32)
         for number in range(self.n_rounds):
             # In the basis of the eigenvectors of H'H, the columns of W are independent problems.
-            values, basis = symmetric_eigenpairs(gram(H, H, n_threads=self._threads))
-            rotated = multiply(H, basis, n_threads=self._threads)
-            right = _native.sparse_dense(
-                XT,
-                _native.sparse_dense(Y, rotated, n_threads=self._threads),
-                n_threads=self._threads,
-            )
+            values, basis = symmetric_eigenpairs(gram(H, H, n_threads=n_threads))
+            rotated = multiply(H, basis, n_threads=n_threads)
             W = conjugate_gradients(
                 X,
                 XT,
-                right,
+                times(XT, times(Y, rotated)),
                 weights=np.maximum(values, 0.0).astype(np.float32),
                 ridge=self.l2,
                 n_steps=self.n_steps,
-                n_threads=self._threads,
-                start=multiply(W, basis, n_threads=self._threads) if number else None,
+                n_threads=n_threads,
+                start=multiply(W, basis, n_threads=n_threads) if number else None,
             )
-            A = _native.sparse_dense(X, W, n_threads=self._threads)
-            system = gram(A, A, n_threads=self._threads)
+            A = times(X, W)
+            system = gram(A, A, n_threads=n_threads)
             system[np.diag_indices_from(system)] += self.l2
-            inverse = np.linalg.inv(system)
-            H = multiply(
-                _native.sparse_dense(YT, A, n_threads=self._threads),
-                inverse,
-                n_threads=self._threads,
-            )
+            H = multiply(times(YT, A), np.linalg.inv(system), n_threads=n_threads)
             if progress is not None:
                 progress((number + 1) / self.n_rounds)
         return W, H
 
     def _initial_label_factors(self, Y: Csr, YT: Csr, seed: int) -> Floats:
         """Return the leading right singular vectors of Y, times the square roots of the values."""
+        times = partial(_native.sparse_dense, n_threads=self._threads)
         rank = min(self.n_components, *Y.shape)
         H: Floats = np.random.default_rng(seed).standard_normal((Y.shape[1], rank), np.float32)
         for _ in range(_START_ROUNDS):
-            points = _native.sparse_dense(Y, H, n_threads=self._threads)
-            H = _native.sparse_dense(
-                YT, orthonormal_basis(points, n_threads=self._threads), n_threads=self._threads
-            )
+            H = times(YT, orthonormal_basis(times(Y, H), n_threads=self._threads))
         energy, basis = symmetric_eigenpairs(gram(H, H, n_threads=self._threads))
         # Columns of norm s become columns of norm sqrt(s), where s^2 are the eigenvalues of H'H.
         scale = np.power(np.maximum(energy, 1e-12), -0.25)
@@ -173,8 +162,8 @@ class LEML(Classifier):
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         scores = np.zeros((X.shape[0], k), dtype=np.float32)
         n_best = min(k, len(self.labels_))
-        for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
-            rows = slice(first, first + _ROWS_AT_A_TIME)
+        for first in range(0, X.shape[0], ROWS_AT_A_TIME):
+            rows = slice(first, first + ROWS_AT_A_TIME)
             unit = _native.unit_rows(X[rows], n_threads=self._threads)
             embedded = _native.sparse_dense(unit, self.feature_factors_, n_threads=self._threads)
             found, products = _native.nearest_rows(

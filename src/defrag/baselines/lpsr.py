@@ -24,6 +24,7 @@ from defrag.classifiers.one_vs_rest import DiSMEC
 from defrag.explain.explainers import Explainer, Noted
 from defrag.persistence._checks import check_csr
 from defrag.persistence.fields import Array, Part, Sparse, State
+from defrag.persistence.trees import offsets
 from defrag.typing import Csr, Floats, Ids, Offsets
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class LPSR(Wrapping):
         n_ranked = min(_N_RANKED if self.assignment == "optimised" else 1, Y.shape[1])
         ranked, _ = self.base_._rank(X, n_ranked, exhaustive=False)
         unit = unit_rows(X, self._threads)
-        correct = np.flatnonzero(_is_label(ranked[:, 0], Y))
+        hits = Y.indices == np.repeat(ranked[:, 0], np.diff(Y.indptr))
+        correct = np.unique(np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))[hits])
         n_clusters = max(1, round(X.shape[0] / self.cluster_size))
         fitted = unit[correct] if len(correct) >= n_clusters else unit
         router = centroids(fitted, n_clusters, seed, n_threads=self._threads)
@@ -131,8 +133,7 @@ class LPSR(Wrapping):
                 chosen.append(self._choose_labels(Y[points], ranked[points]))
                 if progress is not None:
                     progress((number + 1) / len(members))
-        counts = [len(one) for one in chosen]
-        self.label_ptr_ = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.label_ptr_ = offsets(np.array([len(one) for one in chosen]))
         self.labels_ = np.concatenate(chosen)
         self.rankers_: dict[int, Ranker] = {}
 
@@ -153,22 +154,22 @@ class LPSR(Wrapping):
     def _ranker(self, c: int) -> Ranker:
         """Return the scorer of the labels of a cluster, created on first use."""
         if c not in self.rankers_:
-            labels = self.labels_[self.label_ptr_[c] : self.label_ptr_[c + 1]]
-            self.rankers_[c] = self.base_._restricted(labels)
+            self.rankers_[c] = self.base_._restricted(self._labels_of(c))
         return self.rankers_[c]
+
+    def _labels_of(self, c: int) -> Ids:
+        return self.labels_[self.label_ptr_[c] : self.label_ptr_[c + 1]]
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         scores = np.zeros((X.shape[0], k), dtype=np.float32)
         cluster_of = route(unit_rows(X, self._threads), self.router_, n_threads=self._threads)
-        clusters = np.unique(cluster_of)
+        clusters = np.unique(cluster_of).tolist()
         if len(clusters) == 1:
-            return self._ranker(int(cluster_of[0]))._rank(X, k, exhaustive=exhaustive)
+            return self._ranker(clusters[0])._rank(X, k, exhaustive=exhaustive)
         for c in clusters:
             rows = np.flatnonzero(cluster_of == c)
-            labels[rows], scores[rows] = self._ranker(int(c))._rank(
-                X[rows], k, exhaustive=exhaustive
-            )
+            labels[rows], scores[rows] = self._ranker(c)._rank(X[rows], k, exhaustive=exhaustive)
         return labels, scores
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - all labels of a cluster are scored
@@ -176,9 +177,7 @@ class LPSR(Wrapping):
         base = self.base_._explainer(None, labels, self.n_labels_)
         if row is None:
             return base
-        unit = unit_rows(row, 1)
-        c = int(route(unit, self.router_, n_threads=1)[0])
-        own = self.labels_[self.label_ptr_[c] : self.label_ptr_[c + 1]]
+        own = self._labels_of(int(route(unit_rows(row, 1), self.router_, n_threads=1)[0]))
         outside = (
             "not a label of the point's cluster, so not predicted: the score is that of the base"
         )
@@ -204,14 +203,6 @@ class LPSR(Wrapping):
         return self._unfitted_base()._training_cost(X, Y).times(1.2)
 
 
-def _is_label(best: Ids, Y: Csr) -> NDArray[np.bool_]:
-    """Return whether the best label of each point is one of its true labels."""
-    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    hits = np.zeros(Y.shape[0], dtype=bool)
-    hits[rows[Y.indices == best[rows]]] = True
-    return hits
-
-
 def optimise_assignment(candidates: NDArray[Any], Y: Csr, ranked: Ids) -> NDArray[np.float64]:
     """Return a weight in [0, 1] per candidate label, by projected gradient ascent.
 
@@ -229,12 +220,10 @@ def optimise_assignment(candidates: NDArray[Any], Y: Csr, ranked: Ids) -> NDArra
     relevant = sparse.csr_array(Y)[:, candidates].toarray() > 0
     sizes = np.maximum(np.diff(Y.indptr), 1)
     lists = []
-    for t in range(Y.shape[0]):
-        columns = place[ranked[t]]
+    for t, columns in enumerate(place[ranked]):
         ranks = np.flatnonzero(columns >= 0)
-        columns = columns[ranks]
-        gain = relevant[t, columns] / ((ranks + 1.0) * sizes[t])
-        lists.append((columns, gain))
+        gain = relevant[t, columns[ranks]] / ((ranks + 1.0) * sizes[t])
+        lists.append((columns[ranks], gain))
     alpha = np.full(len(candidates), 0.5)
     for number in range(_ASCENT_STEPS):
         slope = np.zeros_like(alpha)

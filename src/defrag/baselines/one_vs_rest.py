@@ -14,8 +14,6 @@ from defrag._parameters import Choice, Float, Int, param
 from defrag.classifiers.one_vs_rest import OneVsRest
 from defrag.typing import Csr, Progress
 
-# --- PPDSparse: one-vs-rest with an L1 penalty and active points.
-
 
 class PPDSparse(OneVsRest):
     """Sparse classifiers from positives and hard negatives (Yen et al., 2017).

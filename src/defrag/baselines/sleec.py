@@ -36,12 +36,9 @@ def label_neighbours(Y: Csr, n_neighbours: int, *, power: float, n_threads: int)
     counts = np.diff(Y.indptr)
     scaled = Y.copy()
     scaled.data = np.repeat(np.maximum(counts, 1) ** -power, counts).astype(np.float32)
-    best = _native.best_matches(
-        Y, sparse.csr_array(scaled.T), n_best=n_neighbours, n_threads=n_threads
-    )
-    found = sparse.csr_array(
-        (best.scores, best.columns, best.indptr), shape=(Y.shape[0], Y.shape[0])
-    )
+    index = sparse.csr_array(scaled.T)
+    best = _native.best_matches(Y, index, n_best=n_neighbours, n_threads=n_threads)
+    found = sparse.csr_array((best.scores, best.columns, best.indptr), (Y.shape[0], Y.shape[0]))
     found.sort_indices()
     return found
 
@@ -102,11 +99,9 @@ class SLEEC(NeighbourEnsemble):
         return centroids(X, n_clusters, seed, n_threads=self._threads)
 
     def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
-        wanted = label_neighbours(Y, self.label_neighbors, power=0.5, n_threads=1)
-        Z = project(
-            _cosines(wanted, Y), min(self.n_components, X.shape[0]), n_rounds=self.n_rounds,
-            seed=seed,
-        )  # fmt: skip
+        wanted = _cosines(label_neighbours(Y, self.label_neighbors, power=0.5, n_threads=1), Y)
+        rank = min(self.n_components, X.shape[0])
+        Z = project(wanted, rank, n_rounds=self.n_rounds, seed=seed)
         XT = sparse.csr_array(X.T)
         weights = conjugate_gradients(
             X,
