@@ -358,7 +358,8 @@ class VectorClustering(SizedClustering):
     def _needs_labels(self) -> bool:
         return isinstance(self.representation, str) and self.representation == "xy"
 
-    def _check_representation(self) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if isinstance(self.representation, str) and self.representation not in ("x", "xy"):
             raise ValueError(
                 f"representation of {type(self).__name__} must be 'x', 'xy', a matrix or a "

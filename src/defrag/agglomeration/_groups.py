@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from defrag.trees import largest_ids
 from defrag.typing import Csr, Ids
 
 
@@ -67,29 +66,13 @@ def cut_rows(X: Csr, groups: Ids, n_clusters: int) -> CutRows:
     return CutRows(parts, row, group)
 
 
-# --- Assignment of features to groups: singletons and random buckets.
+# --- Assignment of features to random buckets.
 
 _BUCKETS = 2  # stage of the random stream, as in cpp/core/base/random.hpp
 
 
-def pick_singletons(energy: NDArray[np.float64], n_clusters: int, share: float) -> Ids:
-    """Return the features that form a group of their own: those with the most energy."""
-    wanted = min(int(share * n_clusters), int(np.count_nonzero(energy > 0)))
-    return largest_ids(energy, wanted)
-
-
 def random_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
-    """Return random buckets of equal size.
-
-    The order of the features depends only on the seed and their ids.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag.agglomeration._groups import random_buckets
-    >>> np.bincount(random_buckets(np.arange(10, dtype=np.int32), 4, seed=0))
-    array([3, 3, 2, 2])
-    """
+    """Return random buckets of equal size; the order depends only on the seed and the ids."""
     order = np.lexsort((features, _hash(features.astype(np.uint64), seed)))
     buckets = np.empty(len(features), dtype=np.int32)
     buckets[order] = np.arange(len(features), dtype=np.int32) % n_buckets
@@ -97,21 +80,8 @@ def random_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
 
 
 def hash_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
-    """Return the bucket of each feature by its hash; sizes differ.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag.agglomeration._groups import hash_buckets
-    >>> hash_buckets(np.arange(6, dtype=np.int32), 4, seed=0)
-    array([3, 0, 2, 1, 3, 3], dtype=int32)
-    """
+    """Return the bucket of each feature by its hash; sizes differ."""
     return (_hash(features.astype(np.uint64), seed) % np.uint64(n_buckets)).astype(np.int32)
-
-
-def fill_groups(free: NDArray[np.int64]) -> Ids:
-    """Return groups for further items that fill the free places of all groups, in order."""
-    return np.repeat(np.arange(len(free), dtype=np.int32), free)
 
 
 def _hash(items: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:

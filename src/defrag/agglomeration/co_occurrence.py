@@ -47,7 +47,9 @@ class CoOccurrence:
             cosine = scale == "cosine"
             entries = _native.co_occurrence(X, layout, cosine=cosine, n_threads=n_threads)
             if scale == "slope":
-                entries = _slopes(layout, entries)
+                sizes = np.diff(layout.member_ptr)[layout.groups[layout.members]]
+                diagonal = entries[np.cumsum(sizes) - sizes + layout.slots[layout.members]]
+                entries /= np.repeat(diagonal + np.float32(RIDGE), sizes)
             blocks.append((layout, entries))
         return cls(blocks)
 
@@ -104,30 +106,16 @@ def find_groups(
                 f"agglomeration of {owner} must be a fitted Defrag or a list of them "
                 f"with prefit=True, got {agglomeration!r}"
             )
-        return [_groups_of(clustering, X.shape[1], owner) for clustering in fitted]
+        return [_labels_of(clustering, X.shape[1], owner) for clustering in fitted]
     if not isinstance(agglomeration, SingletonClustering):
         raise ValueError(  # noqa: TRY004 - scikit-learn requires a ValueError
             f"agglomeration of {owner} must be a Defrag, got {agglomeration!r}"
         )
-    return [
-        clone(agglomeration)
-        .set_params(random_state=seed, n_jobs=n_jobs)
-        ._fit_canonical(X, Y)
-        .labels_
-        for seed in seeds
-    ]
+    new = (clone(agglomeration).set_params(random_state=seed, n_jobs=n_jobs) for seed in seeds)
+    return [clustering._fit_canonical(X, Y).labels_ for clustering in new]
 
 
-def _slopes(layout: GroupLayout, entries: Floats) -> Floats:
-    """Return the rows of blocks divided by their diagonal entries plus the ridge."""
-    sizes = np.diff(layout.member_ptr)[layout.groups[layout.members]]
-    starts = np.cumsum(sizes) - sizes
-    diagonal = entries[starts + layout.slots[layout.members]]
-    slopes = entries / np.repeat(diagonal + np.float32(RIDGE), sizes)
-    return np.asarray(slopes, dtype=np.float32)
-
-
-def _groups_of(clustering: FeaturePooling, n_features: int, owner: str) -> Ids:
+def _labels_of(clustering: FeaturePooling, n_features: int, owner: str) -> Ids:
     if not isinstance(clustering, FeaturePooling):
         raise ValueError(  # noqa: TRY004 - as above
             f"agglomeration of {owner} must be a fitted Defrag, got {clustering!r}"

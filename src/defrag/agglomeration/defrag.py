@@ -6,7 +6,6 @@ features with the most energy and hashes the others, which was better at the sam
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,16 @@ from defrag import _native
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.agglomeration._clustering import SizedClustering, VectorClustering
-from defrag.agglomeration._groups import fill_groups, pick_singletons, random_buckets
+from defrag.agglomeration._groups import random_buckets
 from defrag.persistence.fields import Object, Part, State
-from defrag.trees import BALANCED_TREE, BalancedTree, build_tree, grow_freely, scale_vectors
+from defrag.trees import (
+    BALANCED_TREE,
+    BalancedTree,
+    build_tree,
+    grow_freely,
+    largest_ids,
+    scale_vectors,
+)
 from defrag.typing import Csr, Ids, LabelsLike
 
 _FREE = "ndcg-unbalanced"
@@ -26,7 +32,7 @@ _FREE = "ndcg-unbalanced"
 class SingletonClustering(SizedClustering):
     """Base class of clusterings that may keep the features with the most energy.
 
-    A subclass groups the other features in :meth:`_group_rest`.
+    The others are put into random buckets, unless :meth:`_group_rest` is overridden.
     """
 
     singletons: float = param(
@@ -39,7 +45,8 @@ class SingletonClustering(SizedClustering):
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         n_clusters = self._count_groups(X.shape[1])
         _, energy = _native.column_statistics(X, n_threads=self._threads)
-        single = pick_singletons(energy, n_clusters, self.singletons)
+        n_single = min(int(self.singletons * n_clusters), np.count_nonzero(energy > 0))
+        single = largest_ids(energy, int(n_single))
         others = np.setdiff1d(np.arange(X.shape[1], dtype=np.int32), single, assume_unique=True)
         labels = np.full(X.shape[1], -1, dtype=np.int32)
         labels[single] = np.arange(len(single), dtype=np.int32)
@@ -48,11 +55,17 @@ class SingletonClustering(SizedClustering):
         labels[others] = np.where(groups >= 0, groups + len(single), -1)
         self._set_groups(X, labels, len(single) + n_groups, energy, self.scale)
 
-    @abstractmethod
     def _group_rest(
-        self, X: Csr, Y: LabelsLike, features: Ids, n_clusters: int, seed: int
+        self,
+        X: Csr,  # noqa: ARG002 - of clusterings
+        Y: LabelsLike,  # noqa: ARG002 - of clusterings
+        features: Ids,
+        n_clusters: int,
+        seed: int,
     ) -> tuple[Ids, int]:
         """Return the groups of the features that are not singletons, and their number."""
+        n_clusters = self._limit(n_clusters, features)
+        return random_buckets(features, n_clusters, seed), n_clusters
 
     def _limit(self, n_clusters: int, features: Ids) -> int:
         """Return the number of groups of some features: at most one for each, at least one."""
@@ -184,7 +197,6 @@ class Defrag(SingletonClustering, VectorClustering):
     )
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
-        self._check_representation()
         sized = self.n_clusters is not None or self.singletons > 0.0
         if self.split == _FREE and sized:
             raise ValueError(
@@ -199,10 +211,15 @@ class Defrag(SingletonClustering, VectorClustering):
     ) -> tuple[Ids, int]:
         if self.rest == "drop" or not len(features):
             return np.full(len(features), -1, dtype=np.int32), 0
-        n_clusters = self._limit(n_clusters, features)
         if self.rest == "hash":
-            return random_buckets(features, n_clusters, seed), n_clusters
-        Z = self._scaled_vectors(X, Y)[features]
+            return super()._group_rest(X, Y, features, n_clusters, seed)
+        n_clusters = self._limit(n_clusters, features)
+        vectors = self._vectors(
+            X, Y, volume=self.volume, popularity=self.popularity, row_norm=self.row_norm
+        )
+        Z = scale_vectors(
+            vectors, split=self.split, threshold=self.threshold, n_threads=self._threads
+        )[features]
         if self.split == _FREE:
             limit = self.max_cluster_size
             limit = limit if self.stop == "leaf<=d0" else 2 * limit - 1
@@ -213,12 +230,6 @@ class Defrag(SingletonClustering, VectorClustering):
         groups, self.tree_ = self._cluster(Z, n_clusters, seed)
         self.n_iter_ = max(1, int(self.tree_.n_rounds.max(initial=0)))
         return groups, self.tree_.n_leaves
-
-    def _scaled_vectors(self, X: Csr, Y: LabelsLike) -> Csr:
-        Z = self._vectors(
-            X, Y, volume=self.volume, popularity=self.popularity, row_norm=self.row_norm
-        )
-        return scale_vectors(Z, split=self.split, threshold=self.threshold, n_threads=self._threads)
 
     def _cluster(self, Z: Csr, n_clusters: int, seed: int) -> tuple[Ids, BalancedTree]:
         seen = np.diff(Z.indptr) > 0
@@ -243,7 +254,7 @@ class Defrag(SingletonClustering, VectorClustering):
         groups = np.full(len(seen), -1, dtype=np.int32)
         groups[seen] = tree.leaf_of_items()
         if self.unseen == "fill":
-            groups[~seen] = fill_groups(free)
+            groups[~seen] = np.repeat(np.arange(len(free), dtype=np.int32), free)
         return groups, tree
 
     def _needs_labels(self) -> bool:
@@ -280,14 +291,3 @@ class Hybrid(SingletonClustering):
 
     singletons: float = param(doc="Fraction of the groups that are single features.", default=0.5)
     scale: str | None = param(default="energy")
-
-    def _group_rest(
-        self,
-        X: Csr,  # noqa: ARG002 - of clusterings
-        Y: LabelsLike,  # noqa: ARG002 - of clusterings
-        features: Ids,
-        n_clusters: int,
-        seed: int,
-    ) -> tuple[Ids, int]:
-        n_clusters = self._limit(n_clusters, features)
-        return random_buckets(features, n_clusters, seed), n_clusters

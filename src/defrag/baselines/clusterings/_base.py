@@ -102,10 +102,6 @@ class Rival(SizedClustering):
 class VectorRival(VectorClustering, Rival):
     """Base class of clusterings that represent features by vectors, as :class:`Defrag` does."""
 
-    def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
-        self._check_representation()
-        super()._find_groups(X, Y, seed)
-
     def _unit_vectors(self, X: Csr, Y: LabelsLike) -> tuple[Ids, Csr]:
         """Return the features with non-zero vectors, and their unit vectors."""
         Z = scale_vectors(

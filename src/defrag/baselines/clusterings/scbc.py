@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -274,10 +275,11 @@ def populate(items: Csr, centres: Csr, min_size: int, fallback: Ids, n_threads: 
 
     - ``fallback``: the groups of features that are similar to no group.
     """
+    best = partial(_native.best_matches, n_best=_PROPOSALS, n_threads=n_threads)
     matching = StableMatching(items.shape[0], centres.shape[0], min_size)
     features = np.arange(items.shape[0], dtype=np.int32)
     short = np.arange(centres.shape[0], dtype=np.int32)
-    preferences = _best_groups(items, centres, _PROPOSALS, n_threads)
+    preferences = best(items, centres.T.tocsr())
     favourite = np.where(np.diff(preferences.indptr) > 0, -1, fallback)
     has_match = favourite < 0
     favourite[has_match] = preferences.columns[preferences.indptr[:-1][has_match]]
@@ -286,10 +288,6 @@ def populate(items: Csr, centres: Csr, min_size: int, fallback: Ids, n_threads: 
         # Features that all groups of their list rejected propose to groups with free seats.
         short = matching.short_groups()
         features = np.flatnonzero(matching.group < 0).astype(np.int32)
-        preferences = _best_groups(items[features], centres[short], _PROPOSALS, n_threads)
+        preferences = best(items[features], centres[short].T.tocsr())
     matching.fill()
     return np.where(matching.group >= 0, matching.group, favourite).astype(np.int32)
-
-
-def _best_groups(items: Csr, centres: Csr, n_best: int, n_threads: int) -> _native.Matches:
-    return _native.best_matches(items, centres.T.tocsr(), n_best=n_best, n_threads=n_threads)
