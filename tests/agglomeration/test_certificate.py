@@ -15,7 +15,7 @@ from defrag.agglomeration.certificate import (
     lipschitz,
     tie_weights,
     untie,
-)  # fmt: skip
+)
 from tests.oracles import certificate as oracle
 
 LEVELS = ("residual", "spectral", "frobenius")
@@ -43,6 +43,15 @@ problems = st.builds(
 check = settings(max_examples=60, derandomize=True, deadline=None)
 
 
+def certificates(X, labels, W, tied):
+    """Return the certificates of all levels, after checking that each bound holds the next."""
+    results = [certificate(X, labels, W, tied=tied, level=level) for level in LEVELS]
+    chain = [results[0].change, *(result.bound for result in results)]
+    for smaller, larger in pairwise(chain):
+        assert np.all(smaller <= larger + 1e-6)
+    return results
+
+
 def test_two_features_by_hand():
     # Columns (1, 0) and (1, 2), weights 1 and 3: scores 4 and 6. The sum is (2, 2), the
     # tied weight (4 * 2 + 6 * 2) / 8 = 2.5, the new scores 5 and 5: off by -1 and 1.
@@ -64,10 +73,7 @@ def test_chain_of_tied_holds_and_equals_oracle(problem):
     X, labels, W, n_clusters = problem
     for method in ("cluster_ls", "mean"):
         tied = tie_weights(X, labels, W, method, n_clusters=n_clusters)
-        results = [certificate(X, labels, W, tied=tied, level=level) for level in LEVELS]
-        chain = [results[0].change, *(result.bound for result in results)]
-        for smaller, larger in pairwise(chain):
-            assert np.all(smaller <= larger + 1e-6)
+        results = certificates(X, labels, W, tied)
         for label in range(W.shape[1]):
             w, t = W[:, label], tied[:, label]
             np.testing.assert_allclose(t, oracle.tie(X, labels, w, n_clusters, method), atol=1e-9)
@@ -82,11 +88,7 @@ def test_chain_of_tied_holds_and_equals_oracle(problem):
 @given(problems, st.integers(0, 10_000))
 def test_any_tied_weights_are_certified(problem, seed):
     X, labels, W, n_clusters = problem
-    tied = np.random.default_rng(seed).normal(size=(n_clusters, W.shape[1]))
-    results = [certificate(X, labels, W, tied=tied, level=level) for level in LEVELS]
-    chain = [results[0].change, *(result.bound for result in results)]
-    for smaller, larger in pairwise(chain):
-        assert np.all(smaller <= larger + 1e-6)
+    certificates(X, labels, W, np.random.default_rng(seed).normal(size=(n_clusters, W.shape[1])))
 
 
 @pytest.mark.slow
@@ -94,19 +96,13 @@ def test_any_tied_weights_are_certified(problem, seed):
 @given(problems)
 def test_joint_least_squares_changes_least(problem):
     X, labels, W, n_clusters = problem
-    change = {
-        method: certificate(
-            X, labels, W, tied=tie_weights(X, labels, W, method, n_clusters=n_clusters)
-        ).change
-        for method in ("mean", "cluster_ls", "joint_ls")
-    }
-    best = [
-        np.linalg.norm(
-            oracle.change(X, labels, w, oracle.tie(X, labels, w, n_clusters, "joint_ls"))
-        )
-        for w in W.T
-    ]
-    np.testing.assert_allclose(change["joint_ls"], best, atol=1e-7)
+    change = {}
+    for method in ("mean", "cluster_ls", "joint_ls"):
+        tied = tie_weights(X, labels, W, method, n_clusters=n_clusters)
+        change[method] = certificate(X, labels, W, tied=tied).change
+    best = [oracle.change(X, labels, w, oracle.tie(X, labels, w, n_clusters, "joint_ls"))
+            for w in W.T]  # fmt: skip
+    np.testing.assert_allclose(change["joint_ls"], np.linalg.norm(best, axis=1), atol=1e-7)
     assert np.all(change["joint_ls"] <= change["cluster_ls"] + 1e-9)
     assert np.all(change["joint_ls"] <= change["mean"] + 1e-9)
 
@@ -136,10 +132,9 @@ def test_weights_constant_inside_groups_lose_nothing(level):
 @pytest.mark.parametrize("level", LEVELS)
 def test_equal_features_lose_nothing_whatever_their_weights(level):
     block = np.random.default_rng(5).normal(size=(30, 4)).astype(np.float32)
-    X = np.repeat(block, 3, axis=1)
-    labels = np.repeat(np.arange(4), 3)
     W = np.random.default_rng(6).normal(size=(12, 5))
-    result = certificate(X, labels, W, level=level)
+    labels = np.repeat(np.arange(4), 3)
+    result = certificate(np.repeat(block, 3, axis=1), labels, W, level=level)
     np.testing.assert_allclose(result.change, 0.0, atol=1e-12)
     np.testing.assert_allclose(result.bound, 0.0, atol=1e-5)
 
@@ -185,9 +180,9 @@ def test_forms_of_weights_and_block_sizes_agree(method, block, monkeypatch):
         dense = tied.toarray() if sparse.issparse(tied) else tied
         np.testing.assert_allclose(dense, expected, atol=1e-12)
         result = certificate(X, labels, form, tied=tied)
-        np.testing.assert_allclose(result.change, reference.change, atol=1e-12)
-        np.testing.assert_allclose(result.worst, reference.worst, atol=1e-12)
-        np.testing.assert_allclose(result.bound, reference.bound, atol=1e-12)
+        for name in ("change", "worst", "bound"):
+            found, wanted = getattr(result, name), getattr(reference, name)
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
     one = tie_weights(X, labels, W[:, 2], method, n_clusters=n_clusters)
     assert one.shape == (n_clusters,)
     np.testing.assert_allclose(one, expected[:, 2], atol=1e-9)
@@ -234,26 +229,20 @@ def test_tied_of_losses_follow_their_lipschitz_constants():
 
 
 @pytest.mark.parametrize(
-    ("labels", "W", "message"),
+    ("labels", "W", "options", "message"),
     [
-        ([0, 0], [1.0, 1.0, 1.0], "W must have one row for each of the 2 features of X, got 3"),
-        ([0], [1.0, 1.0], "groups must have one group for each feature: 2, got 1"),
-        ([0, -2], [1.0, 1.0], "or -1 to drop, got -2"),
-        ([0.0, 1.0], [1.0, 1.0], "groups must be a 1-D array of ints, got 1-D of float64"),
-        ([0, 1], [1.0, np.nan], "W contains NaN"),
+        ([0, 0], [1.0, 1.0, 1.0], {}, "W must have one row for each of the 2 features of X, got 3"),
+        ([0], [1.0, 1.0], {}, "groups must have one group for each feature: 2, got 1"),
+        ([0, -2], [1.0, 1.0], {}, "or -1 to drop, got -2"),
+        ([0.0, 1.0], [1.0, 1.0], {}, "groups must be a 1-D array of ints, got 1-D of float64"),
+        ([0, 1], [1.0, np.nan], {}, "W contains NaN"),
+        ([0, 0], [1.0, 1.0], {"level": "paper"}, "level must be 'residual', 'spectral' or 'frob"),
+        ([0, 0], np.ones((2, 2)), {"tied": np.ones((1, 3))}, r"^tied must .*: \(2,\), got \(3,\)"),
+        ([0, 1], np.ones((2, 2)), {"tied": np.ones((1, 2))}, r"^groups must .* \(1\), got 1"),
     ],
 )
-def test_bad_input_is_refused(labels, W, message):
+def test_bad_input_is_refused(labels, W, options, message):
     with pytest.raises(ValueError, match=message):
-        certificate(np.ones((2, 2)), labels, W)
-
-
-def test_bad_choices_are_refused():
-    with pytest.raises(ValueError, match="level must be 'residual', 'spectral' or 'frobenius'"):
-        certificate(np.ones((2, 2)), [0, 0], [1.0, 1.0], level="paper")
+        certificate(np.ones((2, 2)), labels, W, **options)
     with pytest.raises(ValueError, match="method must be 'cluster_ls'"):
         tie_weights(np.ones((2, 2)), [0, 0], [1.0, 1.0], "median")
-    with pytest.raises(ValueError, match=r"tied must have the labels of W: \(2,\), got \(3,\)"):
-        certificate(np.ones((2, 2)), [0, 0], np.ones((2, 2)), tied=np.ones((1, 3)))
-    with pytest.raises(ValueError, match=r"groups must be below n_clusters \(1\), got 1"):
-        certificate(np.ones((2, 2)), [0, 1], np.ones((2, 2)), tied=np.ones((1, 2)))

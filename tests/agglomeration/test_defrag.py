@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
@@ -20,11 +19,6 @@ def power_law(n, d, seed, *, density=0.05):
     chance = np.minimum(1.0, density * d * (1.0 / np.arange(1, d + 1)) / np.log(d))
     dense = (rng.random((n, d)) < chance) * rng.random((n, d))
     return sparse.csr_array(dense.astype(np.float32))
-
-
-def labels_of(n, n_labels, seed):
-    rng = np.random.default_rng(seed)
-    return sparse.csr_array((rng.random((n, n_labels)) < 0.1).astype(np.float32))
 
 
 def planted(n_blocks, size, n_points, seed):
@@ -90,20 +84,14 @@ def test_number_types_give_same_groups(dtype):
         np.testing.assert_array_equal(labels, sparse_labels)
 
 
-def test_seeds_give_other_groups_and_duplicated_points_the_same():
+def test_seeds_give_other_groups_and_repeated_or_shuffled_points_the_same():
     X = power_law(200, 150, 5)
-    labels = [Defrag(random_state=seed).fit(X).labels_ for seed in range(3)]
+    labels = [Defrag(random_state=seed).fit(X).labels_ for seed in range(2)]
     assert not np.array_equal(labels[0], labels[1])
     full = Defrag(sample_points=1.0, random_state=0)
-    twice = sparse.vstack([X, X]).tocsr()
-    np.testing.assert_array_equal(clone(full).fit(X).labels_, clone(full).fit(twice).labels_)
-
-
-def test_order_of_points_does_not_matter():
-    X = power_law(200, 150, 6)
-    order = np.random.default_rng(0).permutation(200)
-    full = Defrag(sample_points=1.0, random_state=0)
-    np.testing.assert_array_equal(clone(full).fit(X).labels_, clone(full).fit(X[order]).labels_)
+    wanted = full.fit(X).labels_
+    for same in (sparse.vstack([X, X]).tocsr(), X[np.random.default_rng(0).permutation(200)]):
+        np.testing.assert_array_equal(full.fit(same).labels_, wanted)
 
 
 def test_singletons_and_rest_share_the_number_of_groups():
@@ -120,10 +108,8 @@ def test_singletons_and_rest_share_the_number_of_groups():
         assert sorted(sizes[8:]) == [15] * 8
     top = Defrag(max_cluster_size=8, singletons=1.0, rest="drop", random_state=0).fit(X)
     assert top.n_clusters_ == 16
-    assert np.count_nonzero(top.labels_ >= 0) == 16
-    np.testing.assert_array_equal(
-        np.flatnonzero(top.labels_ >= 0), np.sort(np.argsort(-energy, kind="stable")[:16])
-    )
+    heavy = np.sort(np.argsort(-energy, kind="stable")[:16])
+    np.testing.assert_array_equal(np.flatnonzero(top.labels_ >= 0), heavy)
     np.testing.assert_array_equal(
         Hybrid(random_state=0).fit(X).labels_,
         Defrag(singletons=0.5, rest="hash", random_state=0).fit(X).labels_,
@@ -159,14 +145,8 @@ def test_all_zero_data_still_gives_a_partition():
 
 def test_names_list_features_with_most_energy():
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(
-        {
-            "rare": [0.1, 0, 0, 0],
-            "cat": [3.0, 0, 0, 0],
-            "dog": [0, 2.0, 0, 0],
-            "owl": [0, 1.0, 0, 0],
-        }
-    )
+    rows = [[0.1, 3, 0, 0], [0, 0, 2, 1], [0, 0, 0, 0], [0, 0, 0, 0]]
+    frame = pandas.DataFrame(rows, columns=["rare", "cat", "dog", "owl"])
     defrag = Defrag(max_cluster_size=2, sample_points=1.0, random_state=0).fit(frame)
     assert sorted(defrag.get_feature_names_out()) == ["cat+rare", "dog+owl"]
     big = Defrag(max_cluster_size=8, random_state=0).fit(power_law(60, 16, 0))
@@ -188,6 +168,7 @@ def test_word_vectors_are_matched_by_name():
     [
         ({"n_clusters": 99}, r"at most the number of features \(20\), got 99"),
         ({"representation": "z"}, "must be 'x', 'xy', a matrix or a mapping, got 'z'"),
+        ({"representation": "xy"}, "requires y to be passed"),
         ({"singletons": 1.0}, "leaves no group for the other"),
     ],
 )
@@ -196,11 +177,6 @@ def test_bad_combinations_leave_the_estimator_unfitted(parameters, message):
     with pytest.raises(ValueError, match=message):
         defrag.fit(power_law(10, 20, 0))
     assert not hasattr(defrag, "labels_")
-
-
-def test_xy_without_labels_is_refused():
-    with pytest.raises(ValueError, match="requires y to be passed"):
-        Defrag("xy").fit(power_law(10, 20, 0))
 
 
 def test_pipeline_with_linear_model():

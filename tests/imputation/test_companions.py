@@ -22,16 +22,8 @@ def random_rows(seed, n=20, d=9, density=0.4):
 
 def build(X, weights, *, n_best, max_rows, seed=0, n_threads=1):
     columns = sparse.csr_array(X.T.tocsr())
-    found = _native.companions(
-        columns,
-        X,
-        np.float32(weights),
-        n_best=n_best,
-        max_rows=max_rows,
-        seed=seed,
-        n_threads=n_threads,
-        **SETTINGS,
-    )
+    limits = {"n_best": n_best, "max_rows": max_rows, "seed": seed, "n_threads": n_threads}
+    found = _native.companions(columns, X, np.float32(weights), **limits, **SETTINGS)
     parts = found.data, found.indices, found.indptr
     assert sparse.csr_array(parts, shape=found.shape).has_canonical_format
     return found.toarray()
@@ -63,13 +55,10 @@ def test_a_sample_of_rows_is_evenly_spaced():
     for feature in range(9):
         rows = np.flatnonzero(dense[:, feature])
         n = len(rows)
-        samples = [
-            rows[[(offset + i * n) // 4 for i in range(4)]] if n > 4 else rows
-            for offset in range(max(n, 1))
-        ]
+        spaced = (rows[[(offset + i * n) // 4 for i in range(4)]] for offset in range(n))
         wanted = [
             oracles.companions(X, feature, sample, weights, n_best=3, **SETTINGS)
-            for sample in samples
+            for sample in (spaced if n > 4 else [rows])
         ]
         for found in lists:
             assert np.abs(found[feature] - wanted).max(axis=1).min() < 1e-6
