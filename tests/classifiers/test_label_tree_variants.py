@@ -9,6 +9,7 @@ from defrag.baselines import PLT, Bonsai
 from defrag.baselines.label_trees import build_kary_tree, co_occurrences, resolve_singletons
 from defrag.metrics import evaluate
 from tests.data import random_problem, unit_items
+from tests.helpers.bits import bits
 from tests.oracles.label_trees import children_of, dense_classifiers
 
 
@@ -78,16 +79,14 @@ def test_unrelated_labels_make_even_tree():
 
 
 def test_the_depth_counts_the_root():
-    items = unit_items(0, n=200)
-    depths = {}
-    for max_depth in (1, 2, 3):
-        tree = build_kary_tree(
-            items, np.arange(200), arity=5, max_depth=max_depth, seed=0, n_threads=1
-        )
-        depths[max_depth] = (tree.n_children[0], int(tree.n_children[1:].max(initial=0)))
-    assert depths[1] == (0, 0)
-    assert depths[2] == (5, 0)
-    assert depths[3][1] >= 2
+    items, options = unit_items(0, n=200), {"arity": 5, "seed": 0, "n_threads": 1}
+    one, two, three = (
+        build_kary_tree(items, np.arange(200), max_depth=depth, **options).n_children
+        for depth in (1, 2, 3)
+    )
+    assert one.tolist() == [0]
+    assert two.tolist() == [5, 0, 0, 0, 0, 0]
+    assert three[1:].max() >= 2
 
 
 def test_too_large_leaf_error_names_max_depth():
@@ -99,58 +98,43 @@ def test_too_large_leaf_error_names_max_depth():
 def test_co_occurrences_by_hand():
     Y = sparse.csr_array(np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]], dtype=np.float32))
     found = co_occurrences(Y, max_entries=0, n_threads=1).toarray()
-    root = np.sqrt(5)
-    np.testing.assert_allclose(
-        found,
-        [
-            [0, 2 / root, 1 / root, 0],
-            [2 / root, 0, 1 / root, 0],
-            [np.sqrt(0.5), np.sqrt(0.5), 0, 0],
-            [0, 0, 0, 0],
-        ],
-        rtol=1e-6,
-    )
+    counts = np.array([[0, 2, 1, 0], [2, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]])
+    lengths = np.sqrt([5, 5, 2, 1])
+    np.testing.assert_allclose(found, counts / lengths[:, None], rtol=1e-6)
 
 
-def test_bonsai_discounts_the_parents():
-    X, Y = random_problem(4, n_rows=100, n_labels=30)
-    model = Bonsai(n_trees=1, arity=4, beam_size=30, random_state=0).fit(X, Y)
-    (member,) = model.trees_
-    tree = member.tree
-    x = X[[0]].toarray()[0] / np.linalg.norm(X[[0]].toarray()[0])
-    labels, scores = model.predict_topk(X[[0]], k=30)
-    found = dict(zip(labels[0].tolist(), scores[0].tolist(), strict=True))
-
-    def penalties(node):
-        weights, bias = dense_classifiers(member.weights, node, len(x))
-        return np.maximum(0, 1 - (x @ weights + bias)) ** 2
-
-    upper = penalties(0)
-    for child in range(int(tree.n_children[0])):
-        node = int(tree.first_child[0]) + child
-        members = tree.order[tree.begin[node] : tree.end[node]]
-        for label, penalty in zip(members.tolist(), penalties(node), strict=True):
-            expected = np.exp(-0.98 * upper[child] - penalty)
-            assert found[label] == pytest.approx(expected, rel=1e-3, abs=1e-7)
+def penalty(margins):
+    return np.maximum(0, 1 - margins) ** 2
 
 
-def test_plt_scores_are_products_of_probabilities():
-    X, Y = random_problem(5, n_rows=100, n_labels=12)
-    model = PLT(max_leaf_size=6, random_state=0).fit(X, Y)
-    (member,) = model.trees_
+def share(margins):
+    return 1 / (1 + np.exp(-margins))
+
+
+@pytest.mark.parametrize(
+    ("model", "n_labels", "score"),
+    [
+        (Bonsai(1, arity=4, beam_size=30, random_state=0), 30,
+         lambda parent, own: np.exp(-0.98 * penalty(parent) - penalty(own))),
+        (PLT(max_leaf_size=6, random_state=0), 12, lambda parent, own: share(parent) * share(own)),
+    ],
+    ids=["bonsai", "plt"],
+)  # fmt: skip
+def test_scores_are_those_of_the_path(model, n_labels, score):
+    X, Y = random_problem(5, n_rows=100, n_labels=n_labels)
+    (member,) = model.fit(X, Y).trees_
     x = X[[3]].toarray()[0] / np.linalg.norm(X[[3]].toarray()[0])
-
-    def shares(node):
-        weights, bias = dense_classifiers(member.weights, node, len(x))
-        return 1 / (1 + np.exp(-(x @ weights + bias)))
-
-    labels, scores = model.predict_topk(X[[3]], k=12)
+    labels, scores = model.predict_topk(X[[3]], k=n_labels)
     found = dict(zip(labels[0].tolist(), scores[0].tolist(), strict=True))
-    upper = shares(0)
-    for child in range(2):
-        members = children_of(member.tree, 0)[child].tolist()
-        for label, share in zip(members, shares(1 + child), strict=True):
-            assert found[label] == pytest.approx(upper[child] * share, rel=1e-4)
+
+    def margins(node):
+        weights, bias = dense_classifiers(member.weights, node, len(x))
+        return x @ weights + bias
+
+    children = zip(margins(0), children_of(member.tree, 0), strict=True)
+    for node, (parent, members) in enumerate(children, member.tree.first_child[0]):
+        own = [found[label] for label in members]
+        np.testing.assert_allclose(own, score(parent, margins(node)), rtol=1e-4, atol=1e-7)
 
 
 def test_points_without_labels_do_not_change_a_plt():
@@ -166,8 +150,7 @@ def test_a_wide_beam_finds_what_the_exact_search_finds():
     X, Y = random_problem(7, n_rows=200, n_labels=60)
     exact = PLT(max_leaf_size=4, random_state=0).fit(X, Y)
     beam = PLT(max_leaf_size=4, search="beam", beam_size=60, random_state=0).fit(X, Y)
-    for ours, theirs in zip(exact.predict_topk(X), beam.predict_topk(X), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    assert bits(exact.predict_topk(X)) == bits(beam.predict_topk(X))
 
 
 @pytest.mark.slow

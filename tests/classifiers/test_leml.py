@@ -47,9 +47,8 @@ def test_start_equals_singular_vectors_of_labels():
     model = LEML(rank, l2=1e-4, n_rounds=1, n_steps=40, random_state=3)
     model.fit(np.eye(60, dtype=np.float32), Y)
     U, s, V = np.linalg.svd(Y, full_matrices=False)
-    found = factors(model)
-    np.testing.assert_allclose(found[0] @ found[1].T, (U[:, :rank] * s[:rank]) @ V[:rank],
-                               atol=0.02)  # fmt: skip
+    W, H = factors(model)
+    np.testing.assert_allclose(W @ H.T, (U[:, :rank] * s[:rank]) @ V[:rank], atol=0.02)
 
 
 def test_scores_equal_products_of_factors():
@@ -85,10 +84,8 @@ def test_conjugate_gradients_solve_each_column():
     start = np.random.default_rng(1).standard_normal((30, 7)).astype(np.float32)
     dense = X.toarray().astype(np.float64)
     for beginning in (None, start):
-        found = conjugate_gradients(
-            X, X.T.tocsr(), right, weights=weights, ridge=0.7, n_steps=40, n_threads=1,
-            start=beginning,
-        )  # fmt: skip
+        options = {"ridge": 0.7, "n_steps": 40, "n_threads": 1, "start": beginning}
+        found = conjugate_gradients(X, X.T.tocsr(), right, weights=weights, **options)
         for j, weight in enumerate(weights):
             system = weight * dense.T @ dense + 0.7 * np.eye(30)
             np.testing.assert_allclose(found[:, j], np.linalg.solve(system, right[:, j]), atol=2e-4)

@@ -11,13 +11,13 @@ from defrag.baselines.lpsr import optimise_assignment
 from tests.data import make_data
 from tests.helpers.model_drafts import inside, item, put, refuse
 
+X, Y = make_data()
 SMALL = {"cluster_size": 40, "labels_per_cluster": 8, "random_state": 0}
 BASES = [DiSMEC(), LEML(10), LabelTree(1, max_leaf_size=4)]
 
 
 @pytest.mark.parametrize("base", BASES, ids=["dismec", "leml", "label_tree"])
 def test_the_scorer_ranks_the_labels_of_the_cluster(base):
-    X, Y = make_data()
     model = LPSR(base, **SMALL).fit(X, Y)
     home = route(X, model.router_, n_threads=1)
     every, scores = model.base_._rank(X, Y.shape[1], exhaustive=True)
@@ -32,7 +32,6 @@ def test_the_scorer_ranks_the_labels_of_the_cluster(base):
 
 
 def test_the_most_frequent_labels_of_a_cluster():
-    X, Y = make_data()
     model = LPSR(**SMALL).fit(X, Y)
     home = route(X, model.router_, n_threads=1)
     assert len(model.label_ptr_) - 1 == len(np.unique(home)) > 2
@@ -45,34 +44,28 @@ def test_the_most_frequent_labels_of_a_cluster():
 
 def objective(alpha, candidates, Y, ranked):
     """Compute what the assignment maximises, label by label."""
+    weight = dict(zip(candidates.tolist(), alpha, strict=True))
     total = 0.0
     for t, row in enumerate(Y.toarray()):
-        order = {label: r + 1 for r, label in enumerate(ranked[t]) if label in candidates}
-        for label in np.flatnonzero(row):
-            if label not in order:
-                continue
-            before = sum(
-                alpha[candidates.tolist().index(other)]
-                for other, r in order.items()
-                if r < order[label]
-            )
+        order = {label: r + 1 for r, label in enumerate(ranked[t].tolist()) if label in weight}
+        for label in order.keys() & set(np.flatnonzero(row).tolist()):
+            before = sum(weight[other] for other, r in order.items() if r < order[label])
             phi = 1 / (1 + np.exp(5 - before))
-            own = alpha[candidates.tolist().index(label)]
-            total += own / order[label] * (1 - phi) / row.sum()
+            total += weight[label] / order[label] * (1 - phi) / row.sum()
     return total
 
 
 def test_the_optimised_assignment_raises_its_objective():
     rng = np.random.default_rng(0)
-    Y = sparse.csr_array((rng.random((30, 40)) < 0.1).astype(np.float32))
+    few = sparse.csr_array((rng.random((30, 40)) < 0.1).astype(np.float32))
     ranked = np.array([rng.permutation(40) for _ in range(30)], dtype=np.int32)
     candidates = np.arange(0, 40, 2)
-    alpha = optimise_assignment(candidates, Y, ranked)
+    alpha = optimise_assignment(candidates, few, ranked)
     assert ((alpha >= 0) & (alpha <= 1)).all()
-    best = objective(alpha, candidates, Y, ranked)
-    assert best > objective(np.full(20, 0.5), candidates, Y, ranked)
-    assert best > objective(np.ones(20), candidates, Y, ranked)
-    X, Y = make_data()
+    best, *others = (
+        objective(one, candidates, few, ranked) for one in (alpha, np.full(20, 0.5), np.ones(20))
+    )
+    assert best > max(others)
     model = LPSR(assignment="optimised", **SMALL).fit(X, Y)
     assert np.diff(model.label_ptr_).max() == model._max_ranked() == 8
     plain = LPSR(**SMALL).fit(X, Y)

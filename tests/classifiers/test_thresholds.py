@@ -42,29 +42,22 @@ def test_point_without_answer_scores_zero(monkeypatch):
     assert model.score(np.eye(2), np.ones((2, 4))) == 0.0
 
 
-def asked_of_base(model, X, k, monkeypatch):
-    """Return how many labels a re-ranking asks its base for."""
-    seen = []
-    rank = type(model.base_)._rank
-
-    def watch(base, rows, n, *, exhaustive):
-        seen.append(n)
-        return rank(base, rows, n, exhaustive=exhaustive)
-
-    monkeypatch.setattr(type(model.base_), "_rank", watch)
-    model.predict_topk(X, k=k)
-    return seen
-
-
 @pytest.mark.parametrize(
     ("candidates", "k", "asked"), [(7, 3, 7), (7, 9, 9), (7, 7, 7), (10**6, 3, 40), (2**40, 3, 40)]
 )
 def test_candidates_are_at_most_labels(candidates, k, asked, monkeypatch):
     X, Y = make_data()
-    model = Refrag(
-        LabelTree(), gamma=4.0, propensity_weight=1.0, candidates=candidates, random_state=0
-    ).fit(X, Y)
-    assert asked_of_base(model, X, k, monkeypatch) == [asked]
+    fixed = {"gamma": 4.0, "propensity_weight": 1.0, "random_state": 0}
+    model = Refrag(LabelTree(), candidates=candidates, **fixed).fit(X, Y)
+    seen, rank = [], LabelTree._rank
+
+    def watch(base, rows, n, *, exhaustive):
+        seen.append(n)
+        return rank(base, rows, n, exhaustive=exhaustive)
+
+    monkeypatch.setattr(LabelTree, "_rank", watch)
+    model.predict_topk(X, k=k)
+    assert seen == [asked]
 
 
 def test_labels_without_points_have_no_bonus():

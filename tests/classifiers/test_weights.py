@@ -88,10 +88,8 @@ def test_class_weight_decides_and_is_part_of_the_model(model, tmp_path):
 def test_texts_have_weights_and_names_have_class_weights():
     texts = ["same words"] * 8
     labels = [["a"], ["b"]] * 4
-    model = TextClassifier(random_state=0)
-    assert (
-        model.fit(texts, labels, sample_weight=[9, 0.1] * 4).predict_topk(["words"])[0][0, 0] == "a"
-    )
+    model = TextClassifier(random_state=0).fit(texts, labels, sample_weight=[9, 0.1] * 4)
+    assert model.predict_topk(["words"])[0][0, 0] == "a"
     model.set_params(class_weight={"b": 50})
     assert model.fit(texts, labels).predict_topk(["words"])[0][0, 0] == "b"
 
