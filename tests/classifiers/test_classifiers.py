@@ -51,7 +51,6 @@ def test_members_have_clusterings_of_their_own():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (Agglomerated(base=Hybrid()), "base of Agglomerated must be a Classifier"),
         (Agglomerated(agglomeration="x"), "agglomeration of Agglomerated must be a FeatureClus"),
         (Agglomerated(LabelTree(0)), "n_trees of LabelTree must be an int >= 1, got 0"),
     ],

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from defrag import Agglomerated, DiSMEC, LabelTree, load, metrics
-from defrag.baselines import Parabel, PPDSparse
+from defrag.baselines import Parabel
 from defrag.exceptions import DataWarning
 from tests.data import make_data
 from tests.helpers.bits import bits
@@ -160,8 +160,3 @@ def test_score_of_classes_is_accuracy(data):
     y = np.array(["a", "b", "c"] * 80)
     model = Parabel(1, random_state=0).fit(X, y)
     assert model.score(X, y) == (model.predict(X) == y).mean()
-
-
-def test_method_without_weights_names_alternatives(data):
-    with pytest.raises(ValueError, match=r"^PPDSparse takes no sample_weight, .* or use LabelTree"):
-        PPDSparse().fit(*data, sample_weight=np.ones(240))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from defrag import Focus, Focused, LabelTree, _native, load
+from defrag import Focus, Focused, LabelTree, _native
 from defrag.focusing import N_GROUPS, feature_importance, group_labels, redundancy
 from defrag.persistence import describe
 from tests.helpers.bits import bits
@@ -61,14 +61,10 @@ def test_budget_counts_entries():
         np.testing.assert_array_equal(kept, wanted)
 
 
-def test_auto_budget_follows_the_entries_of_features(tmp_path):
-    focus = Focus(random_state=0).fit(X, Y)
+def test_auto_budget_follows_the_entries_of_features():
     assert 64 <= X.nnz / X.shape[1] < 128
-    assert focus.auto_budget_ == 5
-    few = Focus(random_state=0).fit(X[:50], Y[:50])
-    assert few.auto_budget_ == 4
-    focus.save(tmp_path / "a")
-    assert load(tmp_path / "a").auto_budget_ == 5
+    assert Focus(random_state=0).fit(X, Y).auto_budget_ == 5
+    assert Focus(random_state=0).fit(X[:50], Y[:50]).auto_budget_ == 4
 
 
 def test_repeated_features_share_a_budget(tmp_path):
@@ -84,7 +80,6 @@ def test_repeated_features_share_a_budget(tmp_path):
     same = Focus(power=0.5 / many.redundancy_**2, random_state=0).fit(thrice, Y)
     assert same.factor_.tobytes() == many.factor_.tobytes()
     many.save(tmp_path / "a")
-    assert load(tmp_path / "a").redundancy_ == many.redundancy_
     chosen = {"focus.auto_budget": 10, "focus.redundancy": many.redundancy_}
     assert describe(tmp_path / "a")["chosen"] == chosen
 
@@ -131,7 +126,6 @@ def test_groups_have_labels_of_every_frequency():
 def test_pilot_finds_discriminative_features():
     importance = feature_importance(X, Y, seed=0, n_threads=1)
     assert importance[:20].min() > importance[20:].max()
-    np.testing.assert_array_equal(importance, feature_importance(X, Y, seed=0, n_threads=3))
 
 
 @settings(max_examples=30)

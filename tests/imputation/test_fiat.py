@@ -180,9 +180,7 @@ def test_precision_on_erased_rows():
     assert np.mean(fiat.rule_.betas(rows) > 0) < 0.2
 
 
-def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="agglomeration of Fiat must be a Defrag, got 3"):
-        Fiat(agglomeration=3).fit(X)
+def test_one_point_is_refused():
     with pytest.raises(ValueError, match="at least 2 points to learn beta, got n_samples = 1"):
         Fiat().fit(X[[1]])
 
