@@ -11,7 +11,7 @@ from sklearn.base import clone
 from defrag import Agglomerated, metrics
 from defrag.agglomeration import Hybrid
 from defrag.baselines import SLEEC, AnnexML
-from defrag.baselines._neighbours import HnswIndex, assign_points, route, select_columns
+from defrag.baselines._neighbours import HnswIndex, assign_points, route
 from defrag.baselines.annexml import _rare_labels, cosine_slopes, positive_pairs, unit_vectors
 from defrag.baselines.sleec import centroids, label_neighbours, project
 from defrag.classifiers._support import unit_rows
@@ -105,12 +105,6 @@ def test_small_clusters_are_removed():
         np.testing.assert_array_equal(route(X[points], kept, n_threads=1), c)
     alone, members = assign_points(X, router, min_size=1000, n_threads=1)
     assert alone.shape[1] == len(members) == 1
-
-
-def test_selected_columns_are_those_of_the_matrix():
-    X = unit_items(1, n=30, n_coords=12)
-    features = np.int32([1, 4, 5, 11])
-    np.testing.assert_array_equal(select_columns(X, features).toarray(), X.toarray()[:, features])
 
 
 @pytest.mark.parametrize("votes", ["rank", "count"])

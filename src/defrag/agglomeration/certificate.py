@@ -72,9 +72,13 @@ def _is_sparse(matrix: Any) -> bool:
 
 def mean_operator(groups: Ids, n_clusters: int) -> sparse.csr_array:
     """Return the matrix that maps weights to the mean of each group; 0 for empty groups."""
+    return membership(groups, n_clusters, 1.0 / _sizes_of_groups(groups, n_clusters))
+
+
+def _sizes_of_groups(groups: Ids, n_clusters: int) -> NDArray[np.int64]:
+    """Return the size of the group of each feature; 1 for dropped features."""
     sizes = np.bincount(groups[groups >= 0], minlength=n_clusters)
-    share = 1.0 / np.maximum(sizes, 1)
-    return membership(groups, n_clusters, share[groups] if n_clusters else None)
+    return np.append(sizes, 1)[groups]
 
 
 def least_squares_operator(cut: CutRows, groups: Ids, n_clusters: int) -> sparse.csr_array:
@@ -84,13 +88,9 @@ def least_squares_operator(cut: CutRows, groups: Ids, n_clusters: int) -> sparse
     <p_j, P 1> / ||P 1||^2. If P 1 = 0, every weight fits equally well; the mean is used.
     """
     sums, squares = cut.pooled(n_clusters)
-    products = cut.parts.T @ sums
-    sizes = np.bincount(groups[groups >= 0], minlength=n_clusters)
-    if n_clusters == 0:
-        return membership(groups, 0)
-    fits = squares[groups] > 0
-    share = np.where(fits, products, 1.0)
-    share /= np.where(fits, squares[groups], np.maximum(sizes, 1)[groups])
+    own = np.append(squares, 0.0)[groups]  # 0 for dropped features
+    share = np.where(own > 0, cut.parts.T @ sums, 1.0)
+    share /= np.where(own > 0, own, _sizes_of_groups(groups, n_clusters))
     return membership(groups, n_clusters, share)
 
 
@@ -167,8 +167,8 @@ class Geometry:
         self.scored = (
             cut if level == "residual" else CutRows(X.astype(np.float64), rows, np.zeros_like(rows))
         )
-        self.to_row = _sum_by(self.scored.row, X.shape[0])
-        self.to_group = _sum_by(self.scored.group, n_clusters + 1)
+        self.to_row = membership(self.scored.row, X.shape[0])
+        self.to_group = membership(self.scored.group, n_clusters + 1)
         self.least_squares, self.mean = operator, mean_operator(groups, n_clusters)
         self.sums = membership(groups, n_clusters)
         _, squares = cut.pooled(n_clusters)
@@ -208,16 +208,6 @@ class Geometry:
         bound = np.minimum(by_mean, by_least_squares).sum(axis=0)
         lost = self.dropped_norms @ np.abs(weights[self.dropped])
         return np.asarray(bound + lost)
-
-
-def _sum_by(target: NDArray[Any], n_targets: int) -> sparse.csr_array:
-    """Return the matrix that sums rows by their target."""
-    n_rows = len(target)
-    by_column = sparse.csc_array(
-        (np.ones(n_rows), target, np.arange(n_rows + 1)), shape=(n_targets, n_rows)
-    )
-    # As CSR, because a product with a CSC matrix would convert the other, larger factor.
-    return by_column.tocsr()
 
 
 def frobenius_spreads(

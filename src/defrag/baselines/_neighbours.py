@@ -349,7 +349,7 @@ class Learner:
                 continue  # only a file can have a cluster without points
             rows = np.flatnonzero(cluster_of == c)
             features = slice(self.feature_ptr[c], self.feature_ptr[c + 1])
-            inside = select_columns(X[rows], self.features[features])
+            inside = X[rows][:, self.features[features]]
             embedded = _native.sparse_dense(inside, self.weights[features], n_threads=n_threads)
             points = slice(self.point_ptr[c], self.point_ptr[c + 1])
             panels = RowPanels(
@@ -540,7 +540,7 @@ class LearnerUnits(Units):
                 features = np.unique(inside.indices).astype(np.int32)
                 own = np.random.SeedSequence((seeds[number], c)).generate_state(1, np.uint64)
                 weights, vectors = model._embed(
-                    select_columns(inside, features), sparse.csr_array(Y[points]), int(own[0] >> 1)
+                    inside[:, features], sparse.csr_array(Y[points]), int(own[0] >> 1)
                 )
                 return features, weights, vectors
 
@@ -590,16 +590,6 @@ def assign_points(X: Csr, router: Csr, *, min_size: int, n_threads: int) -> tupl
             order = np.argsort(cluster_of, kind="stable").astype(np.int32)
             return router, np.split(order, np.cumsum(sizes)[:-1])
         router = sparse.csr_array(router[:, kept])
-
-
-def select_columns(X: Csr, features: Ids) -> Csr:
-    """Return the columns ``features`` of a matrix, which are in increasing order."""
-    place = np.full(X.shape[1], -1, dtype=np.int32)
-    place[features] = np.arange(len(features), dtype=np.int32)
-    columns = place[X.indices]
-    kept = columns >= 0
-    pointers = offsets(kept)[X.indptr]
-    return sparse.csr_array((X.data[kept], columns[kept], pointers), (X.shape[0], len(features)))
 
 
 def panel_ptr(point_ptr: Offsets) -> Offsets:

@@ -115,7 +115,10 @@ def build_kary_tree(
             found = _native.spherical_kmeans(
                 own, n_clusters=arity, seed=seed, item=number, n_threads=n_threads
             )
-            parts = _clusters_of(members, resolve_singletons(found.cluster, found.second))
+            clusters = resolve_singletons(found.cluster, found.second)
+            ends = np.cumsum(np.bincount(clusters))
+            if len(ends) > 1:
+                parts = np.split(members[np.argsort(clusters, kind="stable")], ends[:-1])
         if not parts:
             if len(members) > _MAX_LEAF_LABELS:
                 raise ValueError(
@@ -161,9 +164,8 @@ def resolve_singletons(cluster: Ids, second: Ids) -> Ids:
     n_clusters = max(int(cluster.max()), int(second.max()), 0) + 1
     sizes = np.bincount(result[result >= 0], minlength=n_clusters).astype(np.int32)
     _merge_singles(result, second, sizes)
-    _assign_unplaced(result, sizes)
-    _join_smallest(result, sizes)
-    numbers = np.cumsum(sizes > 0) - 1
+    _fill_smallest(result, sizes)
+    numbers = np.cumsum(np.bincount(result) > 0) - 1
     return numbers[result].astype(np.int32)
 
 
@@ -187,40 +189,20 @@ def _merge_singles(result: Ids, second: Ids, sizes: Ids) -> None:
         sizes[target] += 1
 
 
-def _assign_unplaced(result: Ids, sizes: Ids) -> None:
-    unplaced = np.flatnonzero(result < 0)
-    if not len(unplaced):
-        return
+def _fill_smallest(result: Ids, sizes: Ids) -> None:
+    """Assign items without a cluster, then those that are still alone, to the smallest cluster."""
     heap = [(int(sizes[c]), int(c)) for c in np.flatnonzero(sizes)] or [(0, 0)]
     heapq.heapify(heap)
-    for item in unplaced.tolist():
+    for item in np.flatnonzero(result < 0).tolist():
         size, smallest = heap[0]
         result[item] = smallest
-        sizes[smallest] += 1
         heapq.heapreplace(heap, (size + 1, smallest))
-
-
-def _join_smallest(result: Ids, sizes: Ids) -> None:
-    """Move items that are still alone to the smallest other cluster, if there is one."""
-    heap = [(int(sizes[c]), int(c)) for c in np.flatnonzero(sizes)]
-    heapq.heapify(heap)
-    lone = {int(result[i]): int(i) for i in np.flatnonzero(sizes[result] == 1)}
+    lone = {int(result[i]): int(i) for i in np.flatnonzero(np.bincount(result)[result] == 1)}
     while len(heap) > 1 and heap[0][0] == 1:
         _, single = heapq.heappop(heap)
         size, target = heap[0]
         result[lone[single]] = target
         heapq.heapreplace(heap, (size + 1, target))
-        sizes[single] -= 1
-        sizes[target] += 1
-
-
-def _clusters_of(members: Ids, clusters: Ids) -> list[Ids]:
-    """Return the labels of each cluster of a node, or none if there is only one cluster."""
-    sizes = np.bincount(clusters)
-    if len(sizes) < 2:
-        return []
-    by_cluster = np.argsort(clusters, kind="stable")
-    return list(np.split(members[by_cluster], np.cumsum(sizes)[:-1]))
 
 
 # --- Bonsai: shallow, wide and unbalanced label trees.
