@@ -7,6 +7,7 @@ about its labels. ``defrag train`` focuses texts by default; TextClassifier does
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -236,10 +237,8 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
         points = pilot_points(X)
-        threads: Any = {"seed": seed, "n_threads": self._threads}
-        importance = kept(
-            "importance of features", lambda: feature_importance(X, Y, points=points, **threads)
-        )
+        pilot = partial(feature_importance, X, Y, points=points, seed=seed, n_threads=self._threads)
+        importance = kept("importance of features", pilot)
         self.importance_ = importance
         self.redundancy_ = redundancy(X, seed)
         self.factor_ = self._factors(importance)
@@ -264,15 +263,10 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         budget = self._check_parameter("budget")
         if budget == "auto":
             budget = self.auto_budget_
+        limits = {"budget": float(budget or 0.0), "n_threads": self._threads}
         is_matrix = not isinstance(X, _native.KernelRows)
         kernel: Any = _native.focus_rows if is_matrix else _native.focus_kernel_rows
-        rows: Csr = kernel(
-            X,
-            self.importance_,
-            self.factor_,
-            budget=0.0 if budget is None else float(budget),
-            n_threads=self._threads,
-        )
+        rows: Csr = kernel(X, self.importance_, self.factor_, **limits)
         return rows
 
     def _needs_labels(self) -> bool:

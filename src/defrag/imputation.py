@@ -211,16 +211,8 @@ class Companions:
         """
         n_rows, n_features = X.shape
         _, energy = _native.column_statistics(X, n_threads=n_threads)
-        columns = _native.feature_rows(
-            X,
-            coordinate=np.arange(n_rows, dtype=np.int32),
-            n_coords=n_rows,
-            wanted=np.ones(n_features, dtype=np.bool_),
-            row_scale=None,
-            n_threads=n_threads,
-        )
         lists = _native.companions(
-            columns,
+            sparse.csr_array(X.T),
             X,
             (1.0 / np.sqrt(energy + RIDGE)).astype(np.float32),
             n_best=min(n_best, n_features),
