@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from defrag import _core
 from defrag._native.rows import named
-from defrag.typing import Csr, Floats, Ids, Offsets, Progress
+from defrag.typing import Csr, Floats, Ids, Offsets
 
 _MAX_NARROW_IDS = 2**16
 
@@ -98,14 +98,10 @@ def train_craftml(
     label_weights: Floats,
     keys: NDArray[np.uint64],
     options: _core.CraftmlOptions,
-    *,
-    n_threads: int = 1,
-    progress: Progress | None = None,
+    **running: Any,
 ) -> Forest:
     """Return a forest with one CRAFTML tree per key; label weights rank the labels of leaves."""
-    arrays = _core.train_craftml(
-        X, Y, label_weights, keys, options, n_threads=n_threads, progress=progress
-    )
+    arrays = _core.train_craftml(X, Y, label_weights, keys, options, **running)
     return _narrowed(*arrays, FeatureHash(keys, options.n_buckets, options.n_kept))
 
 

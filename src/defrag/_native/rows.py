@@ -142,24 +142,10 @@ class RowPanels:
         return np.ascontiguousarray(rows[: self.n_rows])
 
 
-def nearest_rows(
-    queries: Floats,
-    rows: RowPanels,
-    *,
-    n_best: int,
-    n_threads: int,
-    instructions: _core.Instructions = _core.Instructions.best,
-) -> tuple[Ids, Floats]:
+def nearest_rows(queries: Floats, rows: RowPanels, **options: Any) -> tuple[Ids, Floats]:
     """Return the rows with the highest scores for each query, and their scores."""
-    return _core.nearest_rows(
-        queries,
-        rows.lines,
-        n_rows=rows.n_rows,
-        bias=rows.bias,
-        n_best=n_best,
-        instructions=instructions,
-        n_threads=n_threads,
-    )
+    n_rows, bias = rows.n_rows, rows.bias
+    return _core.nearest_rows(queries, rows.lines, n_rows=n_rows, bias=bias, **options)
 
 
 # --- Weights of one-vs-rest models; see ``cpp/core/search/flat_search.hpp``.

@@ -443,10 +443,8 @@ class NeighbourEnsemble(Divisible):
 
     def _divide_points(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> tuple[Csr, list[Ids]]:
         """Return a router and the points of each cluster."""
-        if n_clusters == 1:
-            alone: Csr = sparse.csr_array(np.zeros((X.shape[1], 1), dtype=np.float32))
-            return alone, [np.arange(X.shape[0], dtype=np.int32)]
-        router = self._partition(X, Y, n_clusters, seed)
+        alone: Csr = sparse.csr_array((X.shape[1], 1), dtype=np.float32)
+        router = self._partition(X, Y, n_clusters, seed) if n_clusters > 1 else alone
         return assign_points(X, router, min_size=self.n_neighbors, n_threads=self._threads)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always the neighbours
@@ -569,8 +567,7 @@ def route(X: Csr, router: Csr, *, n_threads: int) -> Ids:
     cluster_of = np.zeros(X.shape[0], dtype=np.int32)
     if router.shape[1] > 1:
         best = _native.best_matches(X, router, n_best=1, n_threads=n_threads)
-        found = np.diff(best.indptr) > 0
-        cluster_of[found] = best.columns[best.indptr[:-1][found]]
+        cluster_of[np.diff(best.indptr) > 0] = best.columns
     return cluster_of
 
 
