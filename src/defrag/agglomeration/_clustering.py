@@ -19,12 +19,7 @@ from defrag._estimator import RowTransformer, all_or_nothing, on_snapshot
 from defrag._native import Pooling
 from defrag._parameters import SEED_KIND, VERBOSE, Choice, Float, Int, fitted, param
 from defrag._scikit import check_is_fitted
-from defrag._validation import (
-    check_features,
-    check_labels,
-    check_seed,
-    require_labels,
-)
+from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.agglomeration.certificate import certificate, tie_weights
 from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State, feature_names
 from defrag.persistence.kinds import Rewritten

@@ -6,8 +6,6 @@ words have many features with nearly the same column: of those a linear model ne
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from defrag import _native
@@ -15,10 +13,7 @@ from defrag._parameters import Float, OrAuto, fitted, param
 from defrag._progress import logger
 from defrag.agglomeration._clustering import FeatureClustering
 from defrag.persistence.fields import Number, State
-
-if TYPE_CHECKING:
-    from defrag.typing import Csr, LabelsLike
-
+from defrag.typing import Csr, LabelsLike
 
 AUTO_COSINE = 0.7
 """The cosine "auto", chosen on splits of training texts; see decision 045."""

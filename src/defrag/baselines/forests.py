@@ -50,8 +50,6 @@ from defrag.persistence.trees import (
 from defrag.trees import member_seeds
 from defrag.typing import Csr, Floats, Ids, Offsets
 
-# --- Joining of forests.
-
 
 def join_forests(forests: Sequence[Forest], feature_hash: FeatureHash | None) -> Forest:
     """Return one forest with the trees of several, as if they had been grown together.

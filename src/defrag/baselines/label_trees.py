@@ -205,9 +205,6 @@ def _fill_smallest(result: Ids, sizes: Ids) -> None:
         heapq.heapreplace(heap, (size + 1, target))
 
 
-# --- Bonsai: shallow, wide and unbalanced label trees.
-
-
 class Bonsai(PublishedTrees):
     """Shallow, unbalanced label trees (Khandagale et al., 2020).
 

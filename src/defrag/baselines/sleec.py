@@ -21,8 +21,6 @@ from defrag.baselines._neighbours import (
 from defrag.classifiers._support import unit_rows
 from defrag.typing import Csr, Floats
 
-# --- Nearest neighbours of points by their labels.
-
 
 def label_neighbours(Y: Csr, n_neighbours: int, *, power: float, n_threads: int) -> Csr:
     """Return the points with the most similar labels, for each point, including itself.

@@ -15,11 +15,7 @@ from defrag._native import Matches
 from defrag._parameters import Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.agglomeration._groups import random_buckets
-from defrag.baselines.clusterings._base import (
-    VectorRival,
-    start_clusters,
-    sum_clusters,
-)
+from defrag.baselines.clusterings._base import VectorRival, start_clusters, sum_clusters
 from defrag.persistence.fields import Number, State
 from defrag.trees import scale_vectors
 from defrag.typing import Csr, Ids, LabelsLike
