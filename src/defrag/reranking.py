@@ -39,7 +39,6 @@ from defrag.exceptions import DataWarning
 from defrag.explain.explainers import Explainer, logarithmic_mean, secant
 from defrag.explain.parts import Attribution
 from defrag.metrics._ranked import ideal_ranking, rank
-from defrag.persistence._checks import check_finite, check_length
 from defrag.persistence.fields import LARGEST, Array, Number, Object, Part, Sparse, State
 from defrag.persistence.kinds import Unfitted
 from defrag.trees import member_seeds
@@ -415,7 +414,6 @@ _RULES = {
     "gamma": Float(0.0, 1e6),
     "propensity_weight": Float(0.0, 1e6),
 }
-_SETTINGS = tuple(_RULES)
 _ERRORS = {name: f"error of {name}" for name in GUARDS}
 
 
@@ -424,31 +422,28 @@ def _key(column: str) -> str:
 
 
 def _columns_of(table: TradeOff) -> dict[str, Values]:
-    columns = {name: getattr(table, name) for name in _SETTINGS} | table.measures
+    columns = {name: getattr(table, name) for name in _RULES} | table.measures
     columns |= {_ERRORS[name]: table.errors[name] for name in GUARDS}
     return {_key(name): column for name, column in columns.items()}
 
 
-def _table_of(part: Part, _: dict[str, Any]) -> TradeOff:
-    arrays = part.arrays
-    length = len(arrays["alpha"])
-    if not length:
+def _table_of(part: Part, columns: dict[str, Values]) -> TradeOff:
+    alpha = columns["alpha"]
+    if not len(alpha):
         part.fail(f"{part.name('alpha')} must have at least one item, got none")
-    for name in arrays:
-        check_length(part, name, length)
-        check_finite(part, name, low=0)
-    alpha = arrays["alpha"]
     if alpha.min() <= 0.0 or alpha.max() > 1.0:
         part.fail(f"{part.name('alpha')} must be in (0, 1], got {alpha.min()} to {alpha.max()}")
-    measures = {name: arrays[_key(name)] for name in MEASURES}
-    errors = {name: arrays[_key(_ERRORS[name])] for name in GUARDS}
-    settings = {name: arrays[name] for name in _SETTINGS}
-    n_rows = part.state["measured_rows"]
-    return TradeOff(**settings, measures=measures, errors=errors, n_rows=n_rows)
+    settings = [columns[name] for name in _RULES]
+    measures = {name: columns[_key(name)] for name in MEASURES}
+    errors = {name: columns[_key(_ERRORS[name])] for name in GUARDS}
+    return TradeOff(*settings, measures, errors, part.state["measured_rows"])
 
 
 _TRADE_OFF = State(
-    *(Array(_key(name), "float64") for name in (*_SETTINGS, *MEASURES, *_ERRORS.values())),
+    *(
+        Array(_key(name), "float64", length=lambda part: len(part.arrays["alpha"]), low=0)
+        for name in (*_RULES, *MEASURES, *_ERRORS.values())
+    ),
     take=_columns_of,
     build=_table_of,
 )
