@@ -69,9 +69,7 @@ def feature_importance(
 ) -> Floats:
     """Return the norm of each feature's weights in a linear classifier of label groups.
 
-    - ``X``, shape (n_points, n_features): the points; the pilot is trained on their L2-normalised
-      rows.
-    - ``points``: the points to train on; all if None.
+    The pilot is trained on the L2-normalised rows of some points, or of all.
     """
     groups = group_labels(Y if points is None else Y[points], seed)
     options = SolverOptions(

@@ -205,9 +205,6 @@ class Companions:
 
         The companions of a feature are those with the largest cosines, over all its rows or a
         sample of them. Slopes of frequent features are damped.
-
-        - ``n_best``: maximum number of companions of a feature, besides itself.
-        - ``seed``: seed of the samples.
         """
         n_rows, n_features = X.shape
         _, energy = _native.column_statistics(X, n_threads=n_threads)
@@ -497,11 +494,7 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
         return check_matrix(product.astype(np.float32), name="X C")
 
     def _shares(self, row: Csr, imputed: Csr) -> MatrixShares:
-        """Return the share of each feature of a row in each entry of the imputed row.
-
-        - ``row``, ``imputed``, shape (1, n_features): the row and the result of :meth:`_apply`.
-        - Returns ``shares``, shape (n_imputed_entries, n_entries): rows add up to 1.
-        """
+        """Return the shares, which add up to 1, of the entries of a row in each imputed entry."""
         rows = unit_rows(row, 1)
         betas = self._betas(rows)
         related = self.co_occurrence_.of_features(rows.indices).astype(np.float64)

@@ -141,10 +141,7 @@ def add_nearest(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Id
 def ranked_labels(
     found: Candidates, columns: Ids, strength: float, weight: float, link: Link
 ) -> tuple[Ids, Floats]:
-    """Return labels and scores of the given columns; the first has the best score of the base.
-
-    ``link`` makes scores of logarithms.
-    """
+    """Return labels and scores of the given columns; the first has the best score of the base."""
     taken = found.each(lambda one: np.take_along_axis(one, np.maximum(columns, 0), 1))
     labels = np.where(columns >= 0, taken.labels, -1)
     sums = taken.sums(strength, weight)
@@ -242,11 +239,7 @@ class TradeOff:
 
 
 class Tally:
-    """Sums of hits and gains of settings over batches of held-out points.
-
-    - ``strengths``, ``weights``, shape (n_settings,): factors of the cosine and of the bonus of a
-      candidate.
-    """
+    """Sums of hits and gains over batches of held-out points, for settings given as factors."""
 
     def __init__(self, strengths: Floats, weights: Floats) -> None:
         self.strengths = strengths
@@ -387,8 +380,6 @@ def held_fixed(
 ) -> tuple[Values, Values, NDArray[np.bool_]]:
     """Return the last three fields of :class:`RerankedExplainer` for labels and one row.
 
-    - ``found``: the candidates of one row.
-    - ``strength``, ``weight``: the factors of cosine and bonus.
     - ``n_ranked``: number of candidates that the base ranked; the others were added.
     """
     known = found.labels[0] >= 0

@@ -234,10 +234,7 @@ depends on the labels of its block and on its number; the first block has that o
 
 @dataclass(frozen=True)
 class ProxmlSolution:
-    """Classifiers, shape (n_labels, n_features + 1), and the final state of each.
-
-    The last column of ``weights`` contains the biases.
-    """
+    """Classifiers, with the biases as the last column of ``weights``, and the state of each."""
 
     weights: Csr
     rounds: Offsets

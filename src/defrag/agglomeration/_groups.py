@@ -18,10 +18,7 @@ from defrag.typing import Csr, Ids
 def membership(
     groups: Ids, n_clusters: int, weight: NDArray[np.float64] | None = None
 ) -> sparse.csr_array:
-    """Return the (n_clusters, n_features) matrix that sums the features of each group.
-
-    - ``weight`` (optional): coefficient of each feature; default: 1.
-    """
+    """Return the (n_clusters, n_features) matrix that sums the weighted features of each group."""
     kept = np.flatnonzero(groups >= 0)
     values = np.ones(len(kept)) if weight is None else weight[kept]
     shape = (n_clusters, len(groups))

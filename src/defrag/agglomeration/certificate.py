@@ -95,10 +95,7 @@ def least_squares_operator(cut: CutRows, groups: Ids, n_clusters: int) -> sparse
 
 
 def column_blocks(height: int, *matrices: Any) -> Iterator[tuple[NDArray[np.float64], ...]]:
-    """Yield dense blocks of columns of matrices with equal numbers of columns.
-
-    A block of ``height`` rows has bounded size.
-    """
+    """Yield dense blocks of columns, so few that blocks of ``height`` rows have bounded size."""
     columns = [m.reshape(-1, 1) if m.ndim == 1 else m for m in matrices]
     columns = [m.tocsc() if _is_sparse(m) else m for m in columns]
     size = max(1, BLOCK // max(1, height, *(m.shape[0] for m in columns)))

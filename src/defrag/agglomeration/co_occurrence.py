@@ -36,10 +36,8 @@ class CoOccurrence:
     def of_rows(cls, X: Csr, groups: Sequence[Ids], *, scale: str, n_threads: int) -> CoOccurrence:
         """Compute the co-occurrence of features over unit rows.
 
-        - ``groups``, shape (n_features,): the group of each feature in each clustering, or -1.
-        - ``scale``: divide entry (j, k) by nothing; by the square roots of the diagonal entries of
-          j and k; or by the diagonal entry of j plus a ridge, which is the slope of the regression
-          of k on j.
+        ``scale`` divides entry (j, k) by nothing; by the square roots of the diagonal entries of j
+        and k; or by the diagonal entry of j plus a ridge: the slope of the regression of k on j.
         """
         blocks = []
         for labels in groups:
@@ -54,10 +52,7 @@ class CoOccurrence:
         return cls(blocks)
 
     def multiply(self, X: Csr, *, max_entries: int, n_threads: int) -> Csr:
-        """Return the L2-normalised products of rows with the blocks.
-
-        - ``max_entries``: number of largest entries to keep in each product; 0 for all.
-        """
+        """Return the L2-normalised products of rows and blocks; ``max_entries=0`` keeps all."""
         return self.impute(X, None, max_growth=0, max_entries=max_entries, n_threads=n_threads)
 
     def of_features(self, features: Ids) -> Csr:

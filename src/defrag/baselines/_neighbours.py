@@ -52,10 +52,7 @@ _EXPANSION_SEARCH = 128
 
 
 def import_usearch() -> Any:
-    """Return the module ``usearch.index``.
-
-    - Raises ImportError if usearch is not installed, with the command to install it.
-    """
+    """Return the module ``usearch.index``, or raise ImportError with the command to install it."""
     try:
         from usearch import index  # noqa: PLC0415 - optional
     except ImportError as error:
@@ -172,10 +169,7 @@ def conjugate_gradients(
 ) -> Floats:
     """Solve ``(weights[j] X'X + ridge I) w_j = right_j`` for all columns j simultaneously.
 
-    - ``weights``, shape (n_columns,): the weight of X'X in each system.
-    - ``n_steps``: number of steps; step lengths are computed separately for each column.
-    - ``start``, shape (n_features, n_columns): initial solution; default: zero.
-    - Returns ``solution``, shape (n_features, n_columns): the columns w_j.
+    Every column has step lengths of its own; the initial solution is ``start``, or zero.
     """
     strength = np.float32(ridge)
     times = partial(_native.sparse_dense, n_threads=n_threads)
@@ -313,8 +307,7 @@ class Learner:
     ) -> Learner:
         """Return a learner of all clusters.
 
-        - ``maps``: the features of the points of each cluster, in increasing order, the linear map
-          of these features, and the embedded points.
+        - ``maps``: the features of each cluster, their linear map, and the embedded points.
         """
         features, weights, vectors = zip(*maps, strict=True)
         point_ptr = offsets(np.array([len(points) for points in members]))

@@ -129,10 +129,7 @@ def unit_vectors(Z: Floats) -> tuple[Floats, Floats]:
 
 
 def positive_pairs(Y: Csr, n_positives: int) -> tuple[Ids, Ids]:
-    """Return the points with label neighbours, and ``n_positives`` neighbours of each.
-
-    The neighbours of a point with fewer are repeated.
-    """
+    """Return the points with label neighbours, and ``n_positives`` of each, repeated if fewer."""
     near = label_neighbours(Y, n_positives + 1, power=1.0, n_threads=1)
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(near.indptr))
     others = near.indices != rows
@@ -147,14 +144,9 @@ def positive_pairs(Y: Csr, n_positives: int) -> tuple[Ids, Ids]:
 def cosine_slopes(
     U: Floats, anchors: Ids, positives: Ids, negatives: Ids, cosine_scale: float
 ) -> Floats:
-    """Return the gradient, with respect to U, of the summed losses of the anchors.
+    """Return the gradient, with respect to unit vectors U, of the summed losses of the anchors.
 
-    The loss of an anchor is the mean over its positives.
-
-    - ``U``, shape (n_points, n_components): unit vectors.
-    - ``anchors``, shape (n_anchors,): points in increasing order.
-    - ``positives``, ``negatives``, shape (n_anchors, any): the positives and negatives of each
-      anchor.
+    The loss of an anchor is the mean over its positives; anchors increase.
     """
     n, n_positives = len(U), positives.shape[1]
     partners = np.hstack([positives, negatives])

@@ -97,10 +97,8 @@ def build_kary_tree(
 ) -> LabelTreeArrays:
     """Cluster labels into a tree, level by level.
 
-    - ``vectors``, shape (n_labels, n_coordinates): unit vectors of the labels.
     - ``arity``: maximum number of children; a node with at most this many labels is a leaf.
     - ``max_depth``: maximum number of nodes on a path from the root to a leaf, both included.
-    - ``progress`` (optional): called with the fraction of the labels that are in a leaf.
     """
     n_labels = len(ids)
     nodes = [(np.arange(n_labels, dtype=np.int32), 0, 1)]  # labels, position, depth
@@ -281,10 +279,7 @@ class Bonsai(PublishedTrees):
 
 
 def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
-    """Return the L2-normalised co-occurrences of each label with the other labels.
-
-    - ``max_entries``: number of entries to keep per label, 0 for all.
-    """
+    """Return the L2-normalised co-occurrences of labels; ``max_entries=0`` keeps all."""
     # One more entry, since a label occurs most often with itself, and that entry is removed.
     kept = max_entries + 1 if max_entries else 0
     counts = _native.multiply(sparse.csr_array(Y.T), Y, max_entries=kept, n_threads=n_threads)

@@ -210,10 +210,8 @@ def optimise_assignment(candidates: NDArray[Any], Y: Csr, ranked: Ids) -> NDArra
     ``alpha_y / R(t, y) * (1 - Phi(sum of alpha_i with R(t, i) < R(t, y)))``, R being the rank
     according to the scorer, and ``Phi(r) = 1 / (1 + exp(5 - r))``.
 
-    - ``candidates``, shape (n_candidates,): labels in increasing order.
-    - ``Y``, shape (n_points, n_labels): the labels of the points of a cluster.
-    - ``ranked``, shape (n_points, n_ranked): the best labels of each point according to the scorer,
-      best first.
+    - ``candidates``: labels in increasing order.
+    - ``ranked``, shape (n_points, n_ranked): the labels of each point, best first.
     """
     place = np.full(Y.shape[1] + 1, -1)
     place[candidates] = np.arange(len(candidates))

@@ -25,11 +25,8 @@ from defrag.typing import Csr, Floats
 def label_neighbours(Y: Csr, n_neighbours: int, *, power: float, n_threads: int) -> Csr:
     """Return the points with the most similar labels, for each point, including itself.
 
-    - ``n_neighbours``: maximum number of neighbours; points without a common label are not
-      neighbours.
-    - ``power``: the similarity is the number of common labels divided by the number of labels of
-      the neighbour, raised to this power; 0.5 gives the order of cosines.
-    - Returns ``neighbours``, shape (n_points, n_points): the similarities, with sorted columns.
+    The similarity is the number of common labels divided by the number of labels of the neighbour,
+    raised to ``power``; 0.5 gives the order of cosines. Neighbours have a common label.
     """
     counts = np.diff(Y.indptr)
     scaled = Y.copy()

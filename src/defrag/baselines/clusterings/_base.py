@@ -31,12 +31,7 @@ def start_clusters(
     n_threads: int,
     progress: Progress | None = None,
 ) -> Ids:
-    """Return clusters of a random sample by spherical k-means.
-
-    - ``items``: non-zero unit vectors.
-    - ``n_clusters``: number of clusters; at most the number of items.
-    - Returns ``cluster``: the cluster of each item, -1 outside the sample.
-    """
+    """Return the clusters of non-zero unit vectors by k-means of a random sample, -1 outside it."""
     all_items = np.arange(items.shape[0], dtype=np.int32)
     shuffled = np.argsort(random_buckets(all_items, max(1, len(all_items)), seed))
     sample = np.sort(shuffled[:n_sampled])

@@ -20,8 +20,8 @@ from defrag.typing import Csr, Ids, LabelsLike
 
 # --- Mutual information of features and labels, from their joint distribution.
 #
-# ``joint`` is X^T Y, non-negative and not divided by its sum. Sums of v ln v are computed in
-# double precision.
+# ``joint`` is X^T Y, non-negative and not divided by its sum, ``pooled`` the same, summed by group.
+# Sums of v ln v are computed in double precision.
 
 
 def feature_information(joint: Csr) -> NDArray[np.float64]:
@@ -38,11 +38,7 @@ def feature_information(joint: Csr) -> NDArray[np.float64]:
 
 
 def lost_information(joint: Csr, pooled: Csr) -> float:
-    """Return I(labels; features) - I(labels; groups) in nats, the objective of ITDC.
-
-    - ``joint``, shape (n_features, n_labels): X^T Y.
-    - ``pooled``, shape (n_clusters, n_labels): X^T Y summed by group.
-    """
+    """Return I(labels; features) - I(labels; groups) in nats, the objective of ITDC."""
     total = float(joint.data.sum(dtype=np.float64))
     if total == 0:
         return 0.0
@@ -158,15 +154,11 @@ class ITDC(Rival):
 
 
 def nearest_groups(joint: Csr, pooled: Csr, groups: Ids, smoothing: float, n_threads: int) -> Ids:
-    """Return the group that is nearest to each feature.
+    """Return the group that is nearest to each feature; those without labels keep theirs.
 
     The distribution q of a group over the labels is smoothed to (q + a / L) / (1 + a). Of the
     divergence of a feature from it, only the sum of p ln(1 + q L / a) depends on the group:
     the nearest group maximises it, and labels that do not occur in a group add nothing.
-
-    - ``joint``, shape (n_features, n_labels): X^T Y.
-    - ``pooled``, shape (n_clusters, n_labels): X^T Y summed by group.
-    - ``groups``: the current groups; features without labels keep theirs.
     """
     sums = np.asarray(pooled.sum(axis=1, dtype=np.float64))
     share = pooled.data / np.repeat(sums, np.diff(pooled.indptr))

@@ -110,10 +110,7 @@ def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int)
     """Return weights of the nearest cluster means for unit items.
 
     A weight is exp(-D / (2 s^2)), where D is a squared distance and s the mean of all of
-    them, as in the authors' program; the weights of an item sum to 1.
-
-    - ``items``, shape (n_items, n_coords): unit items.
-    - ``cluster``: the cluster of each item; no cluster is empty.
+    them, as in the authors' program; the weights of an item sum to 1. No cluster is empty.
     """
     n_clusters = int(cluster.max()) + 1
     sizes = np.bincount(cluster[cluster >= 0], minlength=n_clusters)
@@ -141,11 +138,9 @@ def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int)
 
 
 def spectral_rows(near: Csr, n_vectors: int) -> NDArray[np.float32]:
-    """Return the L2-normalised rows of the left singular vectors from the second on.
+    """Return the L2-normalised rows of left singular vectors, from the second on, of weights.
 
-    - ``near``, shape (n_items, n_landmarks): weights of the landmarks; columns are divided by the
-      square root of their sums first.
-    - ``n_vectors``: maximum number of vectors.
+    Columns, one for each landmark, are divided by the square root of their sums first.
     """
     sums = np.asarray(near.sum(axis=0))
     scaled = near @ sparse.diags_array(np.divide(1.0, np.sqrt(sums), where=sums > 0, out=sums * 0))

@@ -45,12 +45,7 @@ class StableMatching:
         return np.array(short, dtype=np.int32)
 
     def propose(self, features: Ids, preferences: Matches, groups: Ids) -> None:
-        """Match features that have no seat yet.
-
-        - ``preferences``: columns of ``groups`` and similarities for each feature, by decreasing
-          similarity.
-        - ``groups``: the groups of the columns.
-        """
+        """Match features without a seat; the columns of their preferences are ``groups``."""
         columns = groups[preferences.columns].tolist()
         scores = preferences.scores.tolist()
         ends = preferences.indptr[1:].tolist()
@@ -93,18 +88,11 @@ class StableMatching:
 def improve(
     labels: Ids, wanted: Ids, gain: NDArray[np.float64], n_clusters: int, min_size: int
 ) -> tuple[Ids, int]:
-    """Move features to better groups without making a group smaller than ``min_size``.
+    """Return groups after moves to better ones, and the number of features that moved.
 
     First, features leave groups that are larger than ``min_size``, in the order of decreasing
     gain; then pairs of groups exchange features; then features rotate along cycles of groups.
-    No feature moves to a worse group.
-
-    - ``labels``: the current groups; not modified.
-    - ``wanted``: the best group of each feature.
-    - ``gain``: gain of moving to that group; a feature with gain 0 stays.
-    - ``min_size``: minimum size of a group after features have left it.
-    - Returns ``labels``: the new groups.
-    - Returns ``n_moved``: number of features that moved.
+    A feature moves to the group that it wants, or stays; with a gain of 0 it stays.
     """
     movers = np.flatnonzero((gain > 0) & (wanted != labels))
     movers = movers[np.lexsort((movers, -gain[movers]))]
@@ -269,7 +257,7 @@ def directions(items: Csr, labels: Ids, n_clusters: int, n_threads: int) -> Csr:
 def populate(items: Csr, centres: Csr, min_size: int, fallback: Ids, n_threads: int) -> Ids:
     """Return groups with a minimum number of features, the others in the most similar group.
 
-    - ``fallback``: the groups of features that are similar to no group.
+    Features that are similar to no group are in that of ``fallback``.
     """
     best = partial(_native.best_matches, n_best=_PROPOSALS, n_threads=n_threads)
     matching = StableMatching(items.shape[0], centres.shape[0], min_size)
