@@ -39,15 +39,6 @@ _PASSES, _SHRINK, _SKIP = 2, 0.05, 0.03
 _MAX_ENTRIES = 100_000_000
 
 
-def pilot_points(X: Csr) -> Offsets | None:
-    """Return evenly spaced points with about ``_MAX_ENTRIES`` non-zeros, or None for all points."""
-    if X.nnz <= _MAX_ENTRIES:
-        return None
-    n_points = X.shape[0]
-    n_chosen = max(1, n_points * _MAX_ENTRIES // int(X.nnz))
-    return np.arange(n_chosen) * n_points // n_chosen
-
-
 def group_labels(Y: Csr, seed: int) -> Ids:
     """Return a group for each label such that all groups have similar label frequencies.
 
@@ -234,7 +225,10 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         seed = check_seed(self.random_state)
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
-        points = pilot_points(X)
+        n_points, points = X.shape[0], None
+        if X.nnz > _MAX_ENTRIES:  # evenly spaced ones
+            n_chosen = max(1, n_points * _MAX_ENTRIES // int(X.nnz))
+            points = np.arange(n_chosen) * n_points // n_chosen
         pilot = partial(feature_importance, X, Y, points=points, seed=seed, n_threads=self._threads)
         importance = kept("importance of features", pilot)
         self.importance_ = importance

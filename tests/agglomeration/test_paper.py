@@ -14,11 +14,9 @@ from tests.oracles import paper
 BASE = Parabel(1, max_leaf_size=5)
 
 
-@pytest.fixture(scope="module")
-def data():
-    X, Y = make_data(n=120)
-    X = sparse.csr_array(X * np.random.default_rng(0).uniform(0.5, 2, (120, 1)))  # not unit rows
-    return X.astype(np.float32), Y
+X, Y = make_data(n=120)
+# Not unit rows.
+X = sparse.csr_array(X * np.random.default_rng(0).uniform(0.5, 2, (120, 1)), dtype=np.float32)
 
 
 def dense(matrix):
@@ -28,8 +26,7 @@ def dense(matrix):
 @pytest.mark.parametrize(
     ("mode", "oracle"), [("paper", paper.fiat), ("missing", paper.fiat_as_meant)]
 )
-def test_fiat_is_as_printed_and_as_meant(data, mode, oracle):
-    X, _ = data
+def test_fiat_is_as_printed_and_as_meant(mode, oracle):
     groups = Defrag(random_state=3).fit(X)
     assert (groups.max_cluster_size, groups.representation, groups.sample_points) == (8, "x", 0.25)
     fiat = Fiat(mode, agglomeration=groups, prefit=True).fit(X)
@@ -44,8 +41,7 @@ def test_fiat_is_as_printed_and_as_meant(data, mode, oracle):
     assert np.bincount(layout.groups).max() <= 8
 
 
-def test_refrag_is_as_printed(data):
-    X, Y = data
+def test_refrag_is_as_printed():
     model = Refrag(BASE, co_occurrence="paper", gamma=0.02, propensity_weight=0, random_state=0)
     model.fit(X, Y)
     groups = Defrag(random_state=0).fit(X).labels_
@@ -76,8 +72,7 @@ def test_refrag_is_as_printed(data):
     assert one.score == pytest.approx(float(model.predict_topk(X[[0]], 1)[1][0, 0]), rel=1e-5)
 
 
-def test_xy_has_the_papers_share_of_labels(data):
-    X, Y = data
+def test_xy_has_the_papers_share_of_labels():
     groups = Defrag("xy", min_labels=1, sample_labels=0.3)
     wanted = paper.head_vectors(dense(X), dense(Y), points=0.25, labels=0.3)
     seen = wanted.any(axis=1)  # others have vectors from all points, which the paper does not say

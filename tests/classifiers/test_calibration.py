@@ -22,15 +22,13 @@ MODELS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def data():
-    X, Y = make_data(n=900, seed=3)
-    return X[:400], Y[:400], X[400:650], Y[400:650], X[650:], Y[650:]
+POINTS, LABELS = make_data(n=900, seed=3)
+X, X_held, X_test = POINTS[:400], POINTS[400:650], POINTS[650:]
+Y, Y_held, Y_test = LABELS[:400], LABELS[400:650], LABELS[650:]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_probabilities_are_those_of_isotonic_regression(model, data, tmp_path):
-    X, Y, X_held, Y_held, X_test, _ = data
+def test_probabilities_are_those_of_isotonic_regression(model, tmp_path):
     model = clone(model).fit(X, Y)
     assert not hasattr(model, "predict_proba")
     with pytest.raises(AttributeError, match=r"held-out points first: call calibrate with them$"):
@@ -53,8 +51,7 @@ def test_probabilities_are_those_of_isotonic_regression(model, data, tmp_path):
     assert not hasattr(model.fit(X, Y), "predict_proba")
 
 
-def test_probabilities_are_closer_to_truth_than_scores(data):
-    X, Y, X_held, Y_held, X_test, Y_test = data
+def test_probabilities_are_closer_to_truth_than_scores():
     model = DiSMEC(random_state=0).fit(X, Y).calibrate(X_held, Y_held)
     truth = Y_test.toarray()
     scores, given = (one.toarray() for one in (model.decision_function(X_test),
@@ -64,8 +61,7 @@ def test_probabilities_are_closer_to_truth_than_scores(data):
     assert gap < 0.5 * abs(scores.mean() - truth.mean())
 
 
-def test_dense_labels_and_classes_get_dense_probabilities(data):
-    X, Y, X_held, Y_held, X_test, _ = data
+def test_dense_labels_and_classes_get_dense_probabilities():
     dense = LabelTree(random_state=0).fit(X, Y.toarray()).calibrate(X_held, Y_held.toarray())
     given = dense.predict_proba(X_test)
     assert given.shape == (250, 40)
@@ -82,8 +78,7 @@ def test_dense_labels_and_classes_get_dense_probabilities(data):
         dense.calibrate(X_held, Y_held[:3])
 
 
-def test_a_model_without_calibration_has_no_such_arrays(data, tmp_path):
-    X, Y, X_held, Y_held, *_ = data
+def test_a_model_without_calibration_has_no_such_arrays(tmp_path):
     model = LabelTree(random_state=0).fit(X, Y)
     model.save(tmp_path / "plain")
     plain = (tmp_path / "plain").read_bytes()
@@ -94,8 +89,7 @@ def test_a_model_without_calibration_has_no_such_arrays(data, tmp_path):
     assert (tmp_path / "again").read_bytes() == plain
 
 
-def test_decreasing_knots_in_file_raise(data, tmp_path):
-    X, Y, X_held, Y_held, *_ = data
+def test_decreasing_knots_in_file_raise(tmp_path):
     path = tmp_path / "m.safetensors"
     model = LabelTree(random_state=0).fit(X, Y).calibrate(X_held, Y_held)
     for name, values in (("scores", [0.5, 0.2]), ("probabilities", [0.1, 1.5]),

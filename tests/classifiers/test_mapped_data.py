@@ -15,6 +15,8 @@ from defrag.classifiers._support import is_mapped, unit_rows
 from tests.data import make_data
 from tests.helpers.bits import bits
 
+X, Y = make_data()
+
 
 def mapped(X, folder):
     parts = {"data": X.data, "indices": X.indices.astype(np.int32), "indptr": X.indptr}
@@ -27,7 +29,6 @@ def mapped(X, folder):
 @pytest.mark.parametrize("model", [LabelTree(2, random_state=0), DiSMEC(random_state=0),
                                    Parabel(random_state=0), Focused(random_state=0)])  # fmt: skip
 def test_mapped_data_give_same_model(model, tmp_path):
-    X, Y = make_data()
     model.fit(X, Y).save(tmp_path / "a")
     model.fit(mapped(X, tmp_path), Y).save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -35,7 +36,6 @@ def test_mapped_data_give_same_model(model, tmp_path):
 
 def test_unit_rows_of_a_mapped_matrix_stay_in_files(tmp_path, monkeypatch):
     monkeypatch.setattr("defrag.classifiers._support._MAPPED_ROWS_AT_A_TIME", 50)
-    X, _ = make_data()
     found = unit_rows(mapped(X, tmp_path), 1)
     assert is_mapped(found.data)
     assert is_mapped(found.indices)

@@ -12,23 +12,19 @@ from defrag.exceptions import DataWarning
 from tests.data import make_data
 from tests.helpers.bits import bits
 
-
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
+X, Y = make_data()
 
 
 @pytest.fixture(scope="module")
-def model(data):
-    return LabelTree(random_state=0).fit(*data)
+def model():
+    return LabelTree(random_state=0).fit(X, Y)
 
 
 def lists_of(Y):
     return [Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist() for i in range(Y.shape[0])]
 
 
-def test_labels_of_data_frames_and_series_are_labels(data):
-    X, Y = data
+def test_labels_of_data_frames_and_series_are_labels():
     new, dense, lists = LabelTree(random_state=0), Y.toarray(), lists_of(Y)
     plain = new.fit(X, dense).predict(X)
     for frame in (dense.astype(int), dense > 0, pd.DataFrame(dense).astype({0: object})):
@@ -85,8 +81,7 @@ def test_invalid_arguments_of_predict_raise_one_line(model):
         model.predict_topk(np.ones((1, 3)))
 
 
-def test_points_without_features_are_named_and_may_get_nothing(model, data):
-    X = data[0]
+def test_points_without_features_are_named_and_may_get_nothing(model):
     empty = np.diff(X.indptr) == 0
     with pytest.warns(DataWarning, match=rf"^{empty.sum()} of 240 points have no features"):
         labels, scores = model.predict_topk(X, k=3)
@@ -98,13 +93,11 @@ def test_points_without_features_are_named_and_may_get_nothing(model, data):
 
 
 @pytest.mark.filterwarnings("error")
-def test_points_with_features_do_not_warn(model, data):
-    X = data[0]
+def test_points_with_features_do_not_warn(model):
     model.predict_topk(X[np.diff(X.indptr) > 0])
 
 
-def test_data_without_information_warn(data):
-    X, Y = data
+def test_data_without_information_warn():
     with pytest.warns(DataWarning, match="X has no features"):
         LabelTree().fit(sparse.csr_array(X.shape, dtype=np.float32), Y)
     with pytest.warns(DataWarning, match="Y has a single label") as caught:
@@ -123,25 +116,23 @@ def test_repeated_names_warn(model, tmp_path):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.2, 0.5, 0.9, 1.0])
-def test_the_threshold_of_predict(model, data, threshold):
-    X = data[0]
+def test_the_threshold_of_predict(model, threshold):
     scores = model.decision_function(X).toarray()
     predicted = model.predict(X, threshold=threshold)
     np.testing.assert_array_equal(predicted.toarray() == 1, scores > threshold)
     assert (model.predict(X) != model.predict(X, threshold=0.5)).nnz == 0
 
 
-def test_a_bad_threshold_is_refused(model, data):
+def test_a_bad_threshold_is_refused(model):
     with pytest.raises(ValueError, match=r"threshold must be a finite number in \[0.0, 1.0\]"):
-        model.predict(data[0], threshold=2)
-    classes = LabelTree(random_state=0).fit(data[0], ["a", "b"] * 120)
+        model.predict(X, threshold=2)
+    classes = LabelTree(random_state=0).fit(X, ["a", "b"] * 120)
     with pytest.raises(ValueError, match=r"threshold cannot be used with classes, got 0.3"):
-        classes.predict(data[0], threshold=0.3)
+        classes.predict(X, threshold=0.3)
 
 
 @pytest.mark.parametrize("estimator", [LabelTree(), DiSMEC(), Agglomerated(LabelTree(2))], ids=str)
-def test_score_is_precision_at_one(estimator, data):
-    X, Y = data
+def test_score_is_precision_at_one(estimator):
     model = clone(estimator).set_params(random_state=0).fit(X, Y)
     expected = metrics.precision(Y, model.predict_topk(X, k=1)[0]) / 100
     for form in (Y, Y.toarray(), lists_of(Y)):
@@ -155,8 +146,7 @@ def test_score_is_precision_at_one(estimator, data):
     assert model.score(X, few) == pytest.approx(np.mean((best == 0) & (np.arange(240) % 2 == 1)))
 
 
-def test_score_of_classes_is_accuracy(data):
-    X = data[0]
+def test_score_of_classes_is_accuracy():
     y = np.array(["a", "b", "c"] * 80)
     model = Parabel(1, random_state=0).fit(X, y)
     assert model.score(X, y) == (model.predict(X) == y).mean()

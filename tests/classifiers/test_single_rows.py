@@ -6,25 +6,21 @@ from defrag import LabelTree, _native
 from defrag._validation import _canonical_or_none, check_rows
 from tests.helpers.bits import bits
 
-
-@pytest.fixture(scope="module")
-def data():
-    draw = np.random.default_rng(0)
-    X = sparse.csr_array(draw.random((300, 40)) * (draw.random((300, 40)) < 0.2), dtype=np.float32)
-    Y = [[int(row) % 37, int(row) % 5] for row in draw.integers(0, 1000, 300)]
-    return X, Y
+DRAW = np.random.default_rng(0)
+X = sparse.csr_array(DRAW.random((300, 40)) * (DRAW.random((300, 40)) < 0.2), dtype=np.float32)
+Y = [[int(row) % 37, int(row) % 5] for row in DRAW.integers(0, 1000, 300)]
 
 
 @pytest.fixture(scope="module", params=[1, 3])
-def model(request, data):
-    return LabelTree(request.param, random_state=0).fit(*data)
+def model(request):
+    return LabelTree(request.param, random_state=0).fit(X, Y)
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
 @pytest.mark.parametrize("values", [np.float64, np.float32, np.int64, bool])
 @pytest.mark.parametrize("ids", [np.int64, np.int32])
-def test_rows_of_other_types_need_no_general_check(model, data, kind, values, ids):
-    row = kind(data[0][[3]])
+def test_rows_of_other_types_need_no_general_check(model, kind, values, ids):
+    row = kind(X[[3]])
     row.data = np.ceil(10 * row.data).astype(values)
     row.indices, row.indptr = row.indices.astype(ids), row.indptr.astype(ids)
     before = bits(row)
@@ -36,8 +32,8 @@ def test_rows_of_other_types_need_no_general_check(model, data, kind, values, id
     assert bits(row) == before  # the row of the user is as it was
 
 
-def test_numbers_that_do_not_fit_are_refused(model, data):
-    row = data[0][[3]]
+def test_numbers_that_do_not_fit_are_refused(model):
+    row = X[[3]]
     far = row.indices.astype(np.int64)
     far[-1] = 2**32 + 39  # 39 in 32 bits
     wide = changed(row, indices=far, indptr=row.indptr.astype(np.int64))
@@ -55,8 +51,8 @@ def changed(row, **parts):
     return row
 
 
-def test_bad_rows_are_refused_as_before(model, data):
-    row = data[0][[3]]
+def test_bad_rows_are_refused_as_before(model):
+    row = X[[3]]
     n = row.nnz
     unknown = np.array([*row.indices[1:], 40], dtype=np.int32)
     negative = np.array([-1, *row.indices[1:]], dtype=np.int32)
@@ -79,8 +75,8 @@ def test_bad_rows_are_refused_as_before(model, data):
             model.predict_topk(bad)
 
 
-def test_rows_that_are_not_canonical_are_made_so(model, data):
-    row = data[0][[3]]
+def test_rows_that_are_not_canonical_are_made_so(model):
+    row = X[[3]]
     expected = model.predict_topk(row)
     with_zero = sparse.csr_array(
         (np.append(row.data, 0), np.append(row.indices, 39), [0, row.nnz + 1]), row.shape
@@ -91,16 +87,15 @@ def test_rows_that_are_not_canonical_are_made_so(model, data):
         assert bits(model.predict_topk(form)) == bits(expected)
 
 
-def test_feature_names_of_single_rows_are_checked(data):
+def test_feature_names_of_single_rows_are_checked():
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(data[0].toarray(), columns=[f"word{i}" for i in range(40)])
-    model = LabelTree(random_state=0).fit(frame, data[1])
+    frame = pandas.DataFrame(X.toarray(), columns=[f"word{i}" for i in range(40)])
+    model = LabelTree(random_state=0).fit(frame, Y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
-        model.predict_topk(data[0][[0]])
+        model.predict_topk(X[[0]])
 
 
-def test_few_valid_rows_pass_from_kernel_to_kernel(model, data):
-    X = data[0]
+def test_few_valid_rows_pass_from_kernel_to_kernel(model):
     for n, few in [(1, True), (64, True), (65, False)]:
         rows = check_rows(model, X[:n], few=True)
         assert isinstance(rows, _native.KernelRows) is few
@@ -112,9 +107,9 @@ def test_few_valid_rows_pass_from_kernel_to_kernel(model, data):
     assert _native.kernel_rows(broken, 40, 64) is None
 
 
-def test_search_of_few_rows_is_that_of_many(model, data):
+def test_search_of_few_rows_is_that_of_many(model):
     for member in model.trees_:
-        rows = _native.unit_rows(data[0][:9], n_threads=1)
+        rows = _native.unit_rows(X[:9], n_threads=1)
         options = {"loss": model._loss(), "beam_size": 3, "k": 4, "discount": 0.5,
                    "leaf_discount": 0.25, "power": 3, "n_threads": 1}  # fmt: skip
         found = member.search_few(rows, **options)

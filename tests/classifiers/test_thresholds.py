@@ -8,6 +8,7 @@ from defrag import LabelTree, Refrag
 from defrag.classifiers._base import Classifier
 from tests.data import make_data
 
+X, Y = make_data()
 HALF = np.float32(0.5)
 SCORES = np.array([[1.0, np.nextafter(HALF, np.float32(1)), HALF, 0.25]], dtype=np.float32)
 
@@ -46,7 +47,6 @@ def test_point_without_answer_scores_zero(monkeypatch):
     ("candidates", "k", "asked"), [(7, 3, 7), (7, 9, 9), (7, 7, 7), (10**6, 3, 40), (2**40, 3, 40)]
 )
 def test_candidates_are_at_most_labels(candidates, k, asked, monkeypatch):
-    X, Y = make_data()
     fixed = {"gamma": 4.0, "propensity_weight": 1.0, "random_state": 0}
     model = Refrag(LabelTree(), candidates=candidates, **fixed).fit(X, Y)
     seen, rank = [], LabelTree._rank
@@ -61,7 +61,6 @@ def test_candidates_are_at_most_labels(candidates, k, asked, monkeypatch):
 
 
 def test_labels_without_points_have_no_bonus():
-    X, Y = make_data()
     model = Refrag(LabelTree(), gamma=0.0, propensity_weight=1.0, random_state=0).fit(X, Y)
     counts = np.bincount(Y.indices, minlength=Y.shape[1])
     assert (counts[-3:] == 0).all()

@@ -11,6 +11,7 @@ from defrag.reranking import Refrag
 from tests.data import make_data
 from tests.helpers.bits import bits
 
+X, Y = make_data(n=300)
 WEIGHING = [
     LabelTree(n_trees=2, max_leaf_size=8),
     DiSMEC(),
@@ -21,18 +22,12 @@ WEIGHING = [
 EVERY = pytest.mark.parametrize("model", WEIGHING, ids=str)
 
 
-@pytest.fixture(scope="module")
-def data():
-    return make_data(n=300)
-
-
 def answers(model, X):
     return bits(list(model.predict_topk(X, k=5)))
 
 
 @EVERY
-def test_weight_zero_is_absence_and_one_is_none(model, data):
-    X, Y = data
+def test_weight_zero_is_absence_and_one_is_none(model):
     model = clone(model).set_params(random_state=0)
     plain = answers(model.fit(X, Y), X)
     assert answers(model.fit(X, Y, sample_weight=np.ones(300)), X) == plain
@@ -105,14 +100,14 @@ def test_texts_have_weights_and_names_have_class_weights():
         (np.zeros(300), "sample_weight must have at least one number that is non-zero"),
     ],
 )
-def test_bad_weights_are_refused(weights, message, data):
+def test_bad_weights_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
-        LabelTree().fit(*data, sample_weight=weights)
+        LabelTree().fit(X, Y, sample_weight=weights)
 
 
 @pytest.mark.parametrize("model", [PPDSparse(), Refrag(), Focused(PPDSparse())], ids=str)
-def test_methods_without_weights_say_so(model, data):
+def test_methods_without_weights_say_so(model):
     message = r"^\w+ takes no sample_weight, because its method has none: .* or use LabelTree"
     with pytest.raises(ValueError, match=message):
-        model.fit(*data, sample_weight=np.ones(300))
-    model.fit(*data, sample_weight=None)
+        model.fit(X, Y, sample_weight=np.ones(300))
+    model.fit(X, Y, sample_weight=None)

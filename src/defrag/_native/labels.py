@@ -1,4 +1,4 @@
-"""Contributions to the scores of labels in a tree; see ``cpp/core/search/scores.hpp``."""
+"""Label trees as arrays, their training, and contributions to the scores of labels in them."""
 
 from __future__ import annotations
 

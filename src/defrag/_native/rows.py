@@ -1,4 +1,4 @@
-"""Training of ProXML; see ``cpp/core/one_vs_rest/proxml.hpp``."""
+"""Matrices, groups of features, dense rows and one-vs-rest models as the kernels have them."""
 
 from __future__ import annotations
 

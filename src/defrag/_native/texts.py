@@ -1,4 +1,4 @@
-"""Writer of text formats; see ``cpp/core/formats/xmc_writer.hpp``."""
+"""Words and features of texts, and the parser and the writer of text formats."""
 
 from __future__ import annotations
 
