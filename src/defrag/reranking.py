@@ -499,9 +499,7 @@ class Refrag(Wrapping):
     target: str = param(
         Choice(("PSP@1", "PSP@3", "PSP@5")), 'Metric that "auto" maximises.', default="PSP@3"
     )
-    guard: str = param(
-        Choice(("P@1", "P@3", "P@5")), "Metric whose loss is limited.", default="P@1"
-    )
+    guard: str = param(Choice(GUARDS), "Metric whose loss is limited.", default="P@1")
     max_loss: float = param(Float(0.0), "Maximum loss of ``guard``, in points.", default=0.5)
     candidates: int = param(Int(1), "Number of labels of the base that are re-ranked.", default=50)
     widen: int = param(

@@ -179,7 +179,7 @@ def leaf_of(forest, tree, row):
 def wrong_leaves(forest, rows, labels):
     """Return the leaves that are not the mean of the rows that reach them, and those that are."""
     wrong, right = [], []
-    for tree in range(forest.n_trees):
+    for tree in range(len(forest.tree_ptr) - 1):
         leaves = np.array([leaf_of(forest, tree, row) for row in rows])
         for leaf in range(forest.tree_ptr[tree], forest.tree_ptr[tree + 1]):
             if forest.n_children[leaf]:

@@ -57,11 +57,6 @@ class Forest:
     values: Floats
     hash: FeatureHash | None = None
 
-    @property
-    def n_trees(self) -> int:
-        """Number of trees."""
-        return len(self.tree_ptr) - 1
-
 
 @dataclass(frozen=True)
 class Prototypes:

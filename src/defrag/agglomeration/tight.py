@@ -93,14 +93,6 @@ def repeated_share(X: Csr) -> float:
     """Return the share of the entries of some points that :class:`Tight` would save.
 
     They are 20,000 points, evenly spaced, or all if there are fewer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from defrag.agglomeration.tight import repeated_share
-    >>> repeated_share(sparse.csr_array(np.float32([[1, 1, 0], [2, 2, 1]])))
-    0.4
     """
     rows = X[np.arange(0, X.shape[0], max(1, -(-X.shape[0] // _MOST_POINTS)))]
     share: float = Tight(random_state=0)._fit_canonical(rows, None).saving_
