@@ -290,29 +290,6 @@ class Tally:
         return dict(zip(GUARDS, 100.0 * np.sqrt(variances / n), strict=True))
 
 
-def settings_to_try(
-    alpha: float | str, gamma: float | str, propensity_weight: float | str
-) -> tuple[Values, ...]:
-    """Return the settings to try: one, or, with "auto", many; the first of these has no effect."""
-    given = (alpha, gamma, propensity_weight)
-    if "auto" not in given:
-        return tuple(np.array([one], dtype=np.float64) for one in given)
-    fixed = 0.8 if alpha == "auto" else float(alpha)
-    if gamma == "auto":
-        pairs = [(fixed, one) for one in (0.0, *_GAMMAS)]
-    elif alpha == "auto":
-        pairs = [(one, float(gamma)) for one in (1.0, *_ALPHAS)]
-    else:
-        pairs = [(fixed, float(gamma))]
-    weights = [0.0, *_WEIGHTS]
-    if propensity_weight != "auto":
-        weights = [float(propensity_weight)]
-    table = [(*pair, weight) for pair in pairs for weight in weights]
-    no_effect = (fixed, 0.0, 0.0)
-    table = [no_effect, *(row for row in table if row != no_effect)]
-    return tuple(np.array(table, dtype=np.float64).T)
-
-
 # --- Explanations of re-ranked scores by the scores of the base and cosines with prototypes.
 
 
@@ -373,24 +350,6 @@ class RerankedExplainer(Explainer):
         ]
         both = base_part.contributions + near * slopes[:, None]
         return Attribution(both, base_part.paths, found.notes, found.how).with_notes(notes)
-
-
-def held_fixed(
-    found: Candidates, strength: float, weight: float, labels: Ids, *, n_ranked: int
-) -> tuple[Values, Values, NDArray[np.bool_]]:
-    """Return the last three fields of :class:`RerankedExplainer` for labels and one row.
-
-    - ``n_ranked``: number of candidates that the base ranked; the others were added.
-    """
-    known = found.labels[0] >= 0
-    best = float(np.max(found.log_scores[0], where=known, initial=-np.inf))
-    reference = best - float(np.max(found.sums(strength, weight)[0]))
-    matches = found.labels[0] == labels[:, None]
-    rows, columns = np.nonzero(matches & (np.arange(len(known)) >= n_ranked))
-    fixed = np.full(len(labels), np.nan)
-    fixed[rows] = found.log_scores[0, columns]
-    constants = weight * found.bonus[labels].astype(np.float64) + reference
-    return constants, fixed, matches.any(axis=1)
 
 
 # Estimated times on one thread: ranking a candidate by one setting, and clustering the features,
@@ -615,7 +574,22 @@ class Refrag(Wrapping):
         return len(self._settings()[0]) == 1
 
     def _settings(self) -> tuple[Values, ...]:
-        return settings_to_try(self.alpha, self.gamma, self.propensity_weight)
+        """Return one setting, or, with "auto", those to try; the first of these has no effect."""
+        alpha, gamma, weight = given = self.alpha, self.gamma, self.propensity_weight
+        if "auto" not in given:
+            return tuple(np.array([one], dtype=np.float64) for one in given)
+        fixed = 0.8 if alpha == "auto" else float(alpha)
+        if gamma == "auto":
+            pairs = [(fixed, one) for one in (0.0, *_GAMMAS)]
+        elif alpha == "auto":
+            pairs = [(one, float(gamma)) for one in (1.0, *_ALPHAS)]
+        else:
+            pairs = [(fixed, float(gamma))]
+        weights = (0.0, *_WEIGHTS) if weight == "auto" else (float(weight),)
+        no_effect = (fixed, 0.0, 0.0)
+        table = [(*pair, one) for pair in pairs for one in weights]
+        table = [no_effect, *(row for row in table if row != no_effect)]
+        return tuple(np.array(table, dtype=np.float64).T)
 
     def _learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
         """Return the prototypes of the labels and their inverse propensities."""
@@ -793,13 +767,19 @@ class Refrag(Wrapping):
         base = self.base_._explainer(row, labels, n_ranked)
         prototypes = self.prototypes_[labels].astype(np.float64)
         printed, n_labels = self._printed(), len(labels)
-        if row is None:  # relative to a row that equals the prototype of the label
-            same = np.full(n_labels, 0.0 if printed else -strength)
-            held = same, np.full(n_labels, np.nan), np.ones(n_labels, dtype=np.bool_)
-        else:
+        # Of any row: relative to one that equals the prototype of the label.
+        constants = np.full(n_labels, 0.0 if printed else -strength)
+        fixed, candidates = np.full(n_labels, np.nan), np.ones(n_labels, dtype=np.bool_)
+        if row is not None:
             found = self._propose(row, k, exhaustive=False, compare=strength != 0.0)
-            held = held_fixed(found, strength, weight, labels, n_ranked=n_ranked)
-        return RerankedExplainer(base, prototypes, strength, printed, *held)
+            best = np.max(found.log_scores[0], where=found.labels[0] >= 0, initial=-np.inf)
+            reference = float(best) - float(np.max(found.sums(strength, weight)[0]))
+            constants = weight * found.bonus[labels].astype(np.float64) + reference
+            matches = found.labels[0] == labels[:, None]
+            candidates = matches.any(axis=1)
+            added, columns = np.nonzero(matches[:, n_ranked:])  # not ranked by the base
+            fixed[added] = found.log_scores[0, n_ranked + columns]
+        return RerankedExplainer(base, prototypes, strength, printed, constants, fixed, candidates)
 
     def _max_ranked(self) -> int:
         widen: int = self._check_parameter("widen")

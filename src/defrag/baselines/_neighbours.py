@@ -45,11 +45,6 @@ from defrag.typing import Csr, Floats, Ids, Offsets
 
 # --- Approximate nearest neighbours by HNSW graphs of usearch, an optional dependency.
 
-_CONNECTIVITY = 16
-_EXPANSION_ADD = 128
-_EXPANSION_SEARCH = 128
-"""Number of candidates of a search; more give a higher recall and take longer."""
-
 
 def import_usearch() -> Any:
     """Return the module ``usearch.index``, or raise ImportError with the command to install it."""
@@ -79,9 +74,9 @@ class HnswIndex:
             ndim=vectors.shape[1],
             metric="l2sq" if euclidean else "ip",
             dtype="f32",
-            connectivity=_CONNECTIVITY,
-            expansion_add=_EXPANSION_ADD,
-            expansion_search=_EXPANSION_SEARCH,
+            connectivity=16,
+            expansion_add=128,
+            expansion_search=128,  # candidates: more give a higher recall and take longer
         )
         graph.add(np.arange(len(vectors), dtype=np.uint64), vectors, copy=True, threads=1)
         return cls(graph)
@@ -520,31 +515,31 @@ class LearnerUnits(Units):
         with one_blas_thread(), progress_bar("embedding", enabled=model.verbose > 0) as progress:
             partitions = [model._divide_points(X, Y, n_clusters, own) for own in seeds]
             tasks = [
-                (number, c) for number, (_, members) in enumerate(partitions)
-                for c in range(len(members))
+                (seed, c, points) for seed, (_, members) in zip(seeds, partitions, strict=True)
+                for c, points in enumerate(members)
             ]  # fmt: skip
 
-            def embed(task: tuple[int, int]) -> tuple[Ids, Floats, Floats]:
-                number, c = task
-                points = partitions[number][1][c]
+            def embed(task: tuple[int, int, Ids]) -> tuple[Ids, Floats, Floats]:
+                seed, c, points = task
                 inside = X[points]
                 features = np.unique(inside.indices).astype(np.int32)
-                own = np.random.SeedSequence((seeds[number], c)).generate_state(1, np.uint64)
+                own = np.random.SeedSequence((seed, c)).generate_state(1, np.uint64)
                 weights, vectors = model._embed(
                     inside[:, features], sparse.csr_array(Y[points]), int(own[0] >> 1)
                 )
                 return features, weights, vectors
 
-            maps: list[list[tuple[Ids, Floats, Floats]]] = [[] for _ in seeds]
-            found = map_in_order(embed, tasks, model._threads)
-            for done, (task, one) in enumerate(zip(tasks, found, strict=True)):
-                maps[task[0]].append(one)
+            maps = []
+            for one in map_in_order(embed, tasks, model._threads):
+                maps.append(one)
                 if progress is not None:
-                    progress((done + 1) / len(tasks))
-        both = zip(partitions, maps, strict=True)
+                    progress(len(maps) / len(tasks))
+        of_clusters = iter(maps)
         return {
-            number: Learner.join(router, members, own, euclidean=model.euclidean)
-            for number, ((router, members), own) in enumerate(both, work.first)
+            number: Learner.join(
+                router, members, [next(of_clusters) for _ in members], euclidean=model.euclidean
+            )
+            for number, (router, members) in enumerate(partitions, work.first)
         }
 
     def join(self, outline: Csr, pieces: Sequence[Piece]) -> None:
