@@ -233,7 +233,11 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         importance = kept("importance of features", pilot)
         self.importance_ = importance
         self.redundancy_ = redundancy(X, seed)
-        self.factor_ = self._factors(importance)
+        power = _POWER / self.redundancy_**2 if self.power == "auto" else self.power
+        positive = importance[importance > 0]
+        median = np.median(positive) if len(positive) else np.float32(1.0)
+        relative = np.maximum(importance.astype(np.float64) / median, _MIN_RELATIVE)
+        self.factor_ = np.power(relative, power).astype(np.float32)
         # All features that occur have weights in the pilot.
         n_entries = X.nnz if points is None else np.diff(X.indptr)[points].sum()
         self.auto_budget_ = auto_budget(
@@ -242,13 +246,6 @@ class Focus(OneToOneFeatureMixin, RowTransformer):
         logger.info("Focus: %.1f entries per point, of which every %.2f say the same: budget %d",
                     X.nnz / X.shape[0], self.redundancy_, self.auto_budget_)  # fmt: skip
         return self
-
-    def _factors(self, importance: Floats) -> Floats:
-        power = _POWER / self.redundancy_**2 if self.power == "auto" else self.power
-        positive = importance[importance > 0]
-        median = np.median(positive) if len(positive) else np.float32(1.0)
-        relative = np.maximum(importance.astype(np.float64) / median, _MIN_RELATIVE)
-        return np.power(relative, power).astype(np.float32)
 
     def _apply(self, X: Csr) -> Csr:
         """Transform a canonical matrix, or ``KernelRows``; the result has the same type."""

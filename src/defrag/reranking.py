@@ -68,15 +68,9 @@ class Candidates:
 
     def best(self, strengths: Floats, weights: Floats, k: int, *, n_threads: int) -> Ids:
         """Return the columns of the best candidates, shape (n_rows, n_settings, k)."""
+        terms = self.labels, self.log_scores, self.cosines, self.bonus
         return _native.rank_candidates(
-            self.labels,
-            self.log_scores,
-            self.cosines,
-            self.bonus,
-            strengths=strengths,
-            weights=weights,
-            k=k,
-            n_threads=n_threads,
+            *terms, strengths=strengths, weights=weights, k=k, n_threads=n_threads
         )
 
     def sums(self, strength: float, weight: float) -> Values:

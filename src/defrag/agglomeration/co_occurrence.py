@@ -101,24 +101,21 @@ def find_groups(
                 f"agglomeration of {owner} must be a fitted Defrag or a list of them "
                 f"with prefit=True, got {agglomeration!r}"
             )
-        return [_labels_of(clustering, X.shape[1], owner) for clustering in fitted]
+        for clustering in fitted:
+            if not isinstance(clustering, FeaturePooling):
+                raise ValueError(  # noqa: TRY004 - scikit-learn requires a ValueError
+                    f"agglomeration of {owner} must be a fitted Defrag, got {clustering!r}"
+                )
+            check_is_fitted(clustering)
+            if clustering.n_features_in_ != X.shape[1]:
+                raise ValueError(
+                    f"agglomeration of {owner} must have the {X.shape[1]} features of X, "
+                    f"got {clustering.n_features_in_}"
+                )
+        return [np.ascontiguousarray(one.labels_, dtype=np.int32) for one in fitted]
     if not isinstance(agglomeration, SingletonClustering):
-        raise ValueError(  # noqa: TRY004 - scikit-learn requires a ValueError
+        raise ValueError(  # noqa: TRY004 - as above
             f"agglomeration of {owner} must be a Defrag, got {agglomeration!r}"
         )
     new = (clone(agglomeration).set_params(random_state=seed, n_jobs=n_jobs) for seed in seeds)
     return [clustering._fit_canonical(X, Y).labels_ for clustering in new]
-
-
-def _labels_of(clustering: FeaturePooling, n_features: int, owner: str) -> Ids:
-    if not isinstance(clustering, FeaturePooling):
-        raise ValueError(  # noqa: TRY004 - as above
-            f"agglomeration of {owner} must be a fitted Defrag, got {clustering!r}"
-        )
-    check_is_fitted(clustering)
-    if clustering.n_features_in_ != n_features:
-        raise ValueError(
-            f"agglomeration of {owner} must have the {n_features} features of X, "
-            f"got {clustering.n_features_in_}"
-        )
-    return np.ascontiguousarray(clustering.labels_, dtype=np.int32)

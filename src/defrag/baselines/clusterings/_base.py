@@ -7,6 +7,7 @@ They find as many groups as Defrag would (:class:`Rival`), most of them by vecto
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -106,10 +107,10 @@ class VectorRival(VectorClustering, Rival):
         return seen, Z if len(seen) == Z.shape[0] else Z[seen]
 
 
-def check_memory(estimator: Rival, limit_gb: float, n_bytes: float, what: str) -> None:
-    """Raise ValueError if a clustering would need more memory than its limit."""
-    if n_bytes > limit_gb * 1e9:
+def check_memory(estimator: Any, n_bytes: float, what: str) -> None:
+    """Raise ValueError if a clustering would need more memory than its ``max_memory_gb``."""
+    if n_bytes > estimator.max_memory_gb * 1e9:
         raise ValueError(
             f"{type(estimator).__name__} needs about {n_bytes / 1e9:.1f} GB for {what}, more than "
-            f"max_memory_gb={limit_gb:g}; use fewer groups, or Defrag, ITDC or SCBC"
+            f"max_memory_gb={estimator.max_memory_gb:g}; use fewer groups, or Defrag, ITDC or SCBC"
         )

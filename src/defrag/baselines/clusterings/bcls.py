@@ -66,15 +66,13 @@ class BCLS(VectorRival):
         n_features = X.shape[1]
         # The projection and the scores of the groups, known before the vectors are computed.
         min_bytes = 4.0 * n_features**2 + 8.0 * n_features * n_clusters
-        check_memory(
-            self, self.max_memory_gb, min_bytes, f"{n_features} features and {n_clusters} groups"
-        )
+        check_memory(self, min_bytes, f"{n_features} features and {n_clusters} groups")
         seen, items = self._unit_vectors(X, Y)
         used = np.unique(items.indices)
         # The vectors as a dense matrix, twice, and the eigenvectors of the smaller square.
         total = min_bytes + 16.0 * len(seen) * len(used) + 24.0 * min(len(seen), len(used)) ** 2
         what = f"{len(seen)} features of {len(used)} coordinates and {n_clusters} groups"
-        check_memory(self, self.max_memory_gb, total, what)
+        check_memory(self, total, what)
         labels = random_buckets(np.arange(n_features, dtype=np.int32), n_clusters, seed)
         if len(seen):
             with progress_bar("clustering features", enabled=self.verbose > 0) as progress:

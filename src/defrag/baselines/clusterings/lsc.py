@@ -73,7 +73,7 @@ class LSC(VectorRival):
         # Singular vectors in double and single precision, sparse and compact; three squares.
         n_bytes = 32.0 * X.shape[1] * n_clusters + 24.0 * n_landmarks**2
         what = f"{X.shape[1]} features, {n_clusters} groups and {n_landmarks} landmarks"
-        check_memory(self, self.max_memory_gb, n_bytes, what)
+        check_memory(self, n_bytes, what)
         seen, items = self._unit_vectors(X, Y)
         labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         if not len(seen):
