@@ -471,9 +471,8 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
         max_growth = self._check_parameter("max_growth")
         # No row can grow beyond the number of features.
         growth = 0 if max_growth is None else min(max_growth, X.shape[1])
-        result = self.co_occurrence_.impute(
-            rows, betas, max_growth=growth, usual_size=self.usual_size_, n_threads=self._threads
-        )
+        limits = {"max_growth": growth, "usual_size": self.usual_size_, "n_threads": self._threads}
+        result = self.co_occurrence_.impute(rows, betas, **limits)
         if not self._check_parameter("row_norm"):
             lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=self._threads)
             result.data *= np.repeat(lengths, np.diff(result.indptr))

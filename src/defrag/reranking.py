@@ -710,9 +710,8 @@ class Refrag(Wrapping):
         rows = self._rows(X)
         width = min(self._check_parameter("widen"), prototypes.shape[0])
         if width:
-            nearest = _native.multiply(
-                rows, sparse.csr_array(prototypes.T), max_entries=width, n_threads=self._threads
-            )
+            by_feature = sparse.csr_array(prototypes.T)
+            nearest = _native.multiply(rows, by_feature, max_entries=width, n_threads=self._threads)
             labels, logs = add_nearest(labels, logs, nearest, width)
         cosines = np.zeros(labels.shape, dtype=np.float32)
         if compare:

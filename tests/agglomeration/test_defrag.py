@@ -36,9 +36,8 @@ def planted(n_blocks, size, n_points, seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_planted_blocks_are_found(representation, seed):
     X, owner, block_of_point = planted(8, 4, 64, seed)
-    defrag = Defrag(representation, max_cluster_size=4, sample_points=1.0, random_state=seed).fit(
-        X, block_of_point
-    )
+    defrag = Defrag(representation, max_cluster_size=4, sample_points=1.0, random_state=seed)
+    defrag.fit(X, block_of_point)
     assert defrag.n_clusters_ == 8
     for block in range(8):
         assert len(set(defrag.labels_[owner == block])) == 1

@@ -40,9 +40,8 @@ def test_probabilities_are_those_of_isotonic_regression(model, tmp_path):
     found = labels >= 0
     rows = np.nonzero(found)[0]
     hits = np.asarray(Y_held[rows, labels[found]]).ravel()
-    slow = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(
-        scores[found].astype(np.float64), hits
-    )
+    slow = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+    slow.fit(scores[found].astype(np.float64), hits)
     raw, given = model.decision_function(X_test), model.predict_proba(X_test)
     np.testing.assert_array_equal(raw.indices, given.indices)
     np.testing.assert_allclose(given.data, slow.predict(raw.data.astype(np.float64)), atol=1e-6)

@@ -62,10 +62,9 @@ def test_the_optimised_assignment_raises_its_objective():
     candidates = np.arange(0, 40, 2)
     alpha = optimise_assignment(candidates, few, ranked)
     assert ((alpha >= 0) & (alpha <= 1)).all()
-    best, *others = (
-        objective(one, candidates, few, ranked) for one in (alpha, np.full(20, 0.5), np.ones(20))
-    )
-    assert best > max(others)
+    best = objective(alpha, candidates, few, ranked)
+    for other in (np.full(20, 0.5), np.ones(20)):
+        assert best > objective(other, candidates, few, ranked)
     model = LPSR(assignment="optimised", **SMALL).fit(X, Y)
     assert np.diff(model.label_ptr_).max() == model._max_ranked() == 8
     plain = LPSR(**SMALL).fit(X, Y)

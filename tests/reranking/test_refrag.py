@@ -52,9 +52,8 @@ def test_many_candidates_are_ranked_as_by_sorting():
     rng = np.random.default_rng(0)
     labels = rng.permutation(400).astype(np.int32)[None, :]
     logs, cosines = (np.float32(rng.integers(0, 40, (1, 400))) for _ in range(2))
-    found = Candidates(labels, logs, cosines, np.zeros(400, np.float32)).best(
-        np.float32([1]), np.float32([0]), 300, n_threads=1
-    )
+    candidates = Candidates(labels, logs, cosines, np.zeros(400, np.float32))
+    found = candidates.best(np.float32([1]), np.float32([0]), 300, n_threads=1)
     order = np.lexsort((labels[0], -(logs + cosines)[0]))
     np.testing.assert_array_equal(found[0, 0], order[:300])
 
@@ -80,10 +79,8 @@ def test_a_prototype_ends_where_the_next_begins():
     prototypes = np.zeros((2, 400), dtype=np.float32)
     prototypes[0, :300] = prototypes[1, 350:] = 1.0
     row = sparse.csr_array((np.float32([3]), ([0], [350])), shape=(1, 400))
-    found = _native.candidate_products(
-        row, np.int32([[0, 1]]), sparse.csr_array(prototypes), n_threads=1
-    )
-    assert found.tolist() == [[0, 3]]
+    labels, prototypes = np.int32([[0, 1]]), sparse.csr_array(prototypes)
+    assert _native.candidate_products(row, labels, prototypes, n_threads=1).tolist() == [[0, 3]]
 
 
 @pytest.mark.parametrize("co_occurrence", ["identity", "cosine", "block"])

@@ -118,12 +118,9 @@ class Agglomerated(Reducing):
         base = self._unfitted_base()
         base._check_parameters()  # n_members is derived from parameters
         n_members = self._n_clusterings()
-        return [
-            (base._as_member() if n_members > 1 else clone(base)).set_params(
-                random_state=own, n_jobs=self.n_jobs
-            )
-            for own in member_seeds(seed, n_members)
-        ]
+        make = base._as_member if n_members > 1 else partial(clone, base)
+        seeds = member_seeds(seed, n_members)
+        return [make().set_params(random_state=own, n_jobs=self.n_jobs) for own in seeds]
 
     def _unfitted_clustering(self) -> FeatureClustering:
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration

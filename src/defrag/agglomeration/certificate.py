@@ -171,9 +171,8 @@ class Geometry:
         _, squares = cut.pooled(n_clusters)
         self.pooled_norms = np.sqrt(squares)
         self.dropped = np.flatnonzero(groups < 0)
-        column_squares = np.bincount(
-            X.indices, X.data.astype(np.float64) ** 2, minlength=X.shape[1]
-        ).astype(np.float64)
+        energy = X.data.astype(np.float64) ** 2
+        column_squares = np.bincount(X.indices, energy, X.shape[1]).astype(np.float64)
         self.dropped_norms = np.sqrt(column_squares[self.dropped])
         self.spreads = frobenius_spreads(groups, n_clusters, column_squares, squares)
         if level == "spectral":

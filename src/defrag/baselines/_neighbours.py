@@ -524,10 +524,8 @@ class LearnerUnits(Units):
                 inside = X[points]
                 features = np.unique(inside.indices).astype(np.int32)
                 own = np.random.SeedSequence((seed, c)).generate_state(1, np.uint64)
-                weights, vectors = model._embed(
-                    inside[:, features], sparse.csr_array(Y[points]), int(own[0] >> 1)
-                )
-                return features, weights, vectors
+                labels = sparse.csr_array(Y[points])
+                return features, *model._embed(inside[:, features], labels, int(own[0] >> 1))
 
             maps = []
             for one in map_in_order(embed, tasks, model._threads):

@@ -455,9 +455,8 @@ class PfastreXML(FastXML):
         by_label = sparse.csr_array(data.Y.T)[labels].astype(np.float32)
         counts = np.diff(by_label.indptr)
         by_label.data = np.repeat((1.0 / counts).astype(np.float32), counts)
-        means = _native.multiply(
-            by_label, data.X, max_entries=self.prototype_entries, n_threads=self._threads
-        )
+        limits = {"max_entries": self.prototype_entries, "n_threads": self._threads}
+        means = _native.multiply(by_label, data.X, **limits)
         return {"labels": labels, "label_weights": data.label_weights[labels], "means": means}
 
     def _set_forest(self, forest: Forest, outline: ForestOutline) -> None:

@@ -41,10 +41,9 @@ _MARGIN = 0.125
 
 def _set_factors(part: Part, model: LEML) -> None:
     """Check the factors of a file and set them; those of float32 stay mapped."""
-    n_labels = len(model.labels_)
-    model.feature_factors_, lines = unpack_panels(
-        part, model.n_features_in_, -(-n_labels // LANES), part.state["rank"]
-    )
+    n_labels, rank = len(model.labels_), part.state["rank"]
+    n_panels = -(-n_labels // LANES)
+    model.feature_factors_, lines = unpack_panels(part, model.n_features_in_, n_panels, rank)
     model.label_factors_ = RowPanels(lines, n_labels)
 
 

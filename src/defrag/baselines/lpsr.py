@@ -124,9 +124,8 @@ class LPSR(Wrapping):
         n_clusters = max(1, round(X.shape[0] / self.cluster_size))
         fitted = unit[correct] if len(correct) >= n_clusters else unit
         router = centroids(fitted, n_clusters, seed, n_threads=self._threads)
-        self.router_, members = assign_points(
-            unit, router, min_size=_MIN_CLUSTER_POINTS, n_threads=self._threads
-        )
+        limits = {"min_size": _MIN_CLUSTER_POINTS, "n_threads": self._threads}
+        self.router_, members = assign_points(unit, router, **limits)
         chosen = []
         with progress_bar("assigning labels", enabled=self.verbose > 0) as progress:
             for number, points in enumerate(members):

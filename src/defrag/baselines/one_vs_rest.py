@@ -6,6 +6,8 @@ that solves a batch of labels; ``solution="early"`` of ProXML is a setting of th
 
 from __future__ import annotations
 
+from typing import Any
+
 from scipy import sparse
 
 from defrag import _native
@@ -68,9 +70,8 @@ class PPDSparse(OneVsRest):
             threshold=self.weight_threshold,
             seed=seed,
         )
-        weights = _native.train_ppd_sparse(
-            X, positives, options, first=first, n_threads=self._threads, progress=progress
-        )
+        running: Any = {"n_threads": self._threads, "progress": progress}
+        weights = _native.train_ppd_sparse(X, positives, options, first=first, **running)
         return sparse.csr_array(weights.T)
 
 
@@ -129,11 +130,10 @@ class ProXML(OneVsRest):
     def _solve(
         self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None
     ) -> Csr:
+        running: Any = {"n_threads": self._threads, "progress": progress}
         if self.solution == "minimum":
             exact = ProxmlOptions(cost=self.C, l1=self.l1, tolerance=self.tol)
-            solution = _native.train_proxml(
-                X, positives, exact, n_threads=self._threads, progress=progress
-            )
+            solution = _native.train_proxml(X, positives, exact, **running)
             return sparse.csr_array(solution.weights.T)
         options = PpdSparseOptions(
             cost=self.C,
@@ -144,7 +144,5 @@ class ProXML(OneVsRest):
             threshold=0.0,
             seed=seed,
         )
-        weights = _native.train_ppd_sparse(
-            X, positives, options, first=first, n_threads=self._threads, progress=progress
-        )
+        weights = _native.train_ppd_sparse(X, positives, options, first=first, **running)
         return sparse.csr_array(weights.T)

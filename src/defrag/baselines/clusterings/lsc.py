@@ -146,9 +146,8 @@ def spectral_rows(near: Csr, n_vectors: int) -> NDArray[np.float32]:
     scaled = near @ sparse.diags_array(np.divide(1.0, np.sqrt(sums), where=sums > 0, out=sums * 0))
     n_landmarks = near.shape[1]
     first = max(0, n_landmarks - 1 - n_vectors)
-    values, vectors = linalg.eigh(
-        (scaled.T @ scaled).toarray(), subset_by_index=[first, n_landmarks - 1]
-    )
+    squares = (scaled.T @ scaled).toarray()
+    values, vectors = linalg.eigh(squares, subset_by_index=[first, n_landmarks - 1])
     # Eigenvalues increase; the last belongs to the constant vector.
     good = values[:-1] > _MIN_EIGENVALUE
     left = scaled @ (vectors[:, :-1][:, good] / np.sqrt(values[:-1][good]))
