@@ -9,7 +9,7 @@ is special to a model stands beside its score, in the module of that model.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,9 +37,6 @@ def secant(function: Callable[[Values], Values], at: Values, start: Values) -> V
 
     For a function of one sum, integrated gradients on the straight line between two rows give
     each summand the contribution of the summand times this slope.
-
-    - ``function``: the function, applied element by element.
-    - ``at``, ``start``: the two arguments.
     """
     distance = at - start
     near = np.abs(distance) < _NEAR
@@ -74,12 +71,7 @@ _ENTRIES_AT_A_TIME = 1 << 22
 def scores_without(
     scores: ScoresOfRows, row: Csr, entries: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the scores of a row, of a row without features, and without each of some entries.
-
-    - ``scores``: returns the scores of the rows of a matrix, one row of labels each.
-    - ``entries``: positions among the entries of the row.
-    - Returns ``scores``, shape (2 + len(entries), n_labels).
-    """
+    """Return the scores of a row, of a row without features, and without each of some entries."""
     present = np.ones((2 + len(entries), row.nnz), dtype=np.bool_)
     present[1] = False
     present[np.arange(len(entries)) + 2, entries] = False
@@ -91,10 +83,9 @@ def scores_without(
 
 
 def sums_without(row: Csr, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weighted sums of the L2-normalised row without each of its entries.
+    """Return weighted sums of the L2-normalised row without each of its entries, one row for each.
 
     - ``weights``, shape (n_sums, n_entries): the weights of the entries in each sum.
-    - Returns ``sums``, shape (n_entries, n_sums).
     """
     values = row.data.astype(np.float64)
     squares = values * values
@@ -114,13 +105,16 @@ def attribute_by_orders(scores: ScoresOfRows, row: Csr) -> Attribution:
     The entries of the row are added one by one, in several random orders and their reverses. The
     contribution of an entry is the mean change of the score when it is added, so that
     contributions add up. The orders depend only on the number of entries.
-
-    - ``scores``: returns the scores of the rows of a matrix, one row of labels each.
     """
-    players = _players(row)
+    # Entries that are removed together are one player.
+    players = np.empty(row.nnz, dtype=np.int64)
+    by_size = np.argsort(-np.abs(row.data), kind="stable")
+    players[by_size] = np.minimum(np.arange(row.nnz), _MAX_PLAYERS - 1)
     n_players = int(players.max(initial=-1)) + 1
+    draw = np.random.default_rng(0)
+    drawn = [draw.permutation(n_players) for _ in range(_PAIRS if n_players else 0)]
     total: NDArray[np.float64] | float = 0.0
-    for order in _orders(n_players):
+    for order in (one for pair in drawn for one in (pair, pair[::-1])):
         place = np.empty(n_players, dtype=np.int64)
         place[order] = np.arange(n_players)
         present = place[players][None, :] < np.arange(n_players + 1)[:, None]
@@ -135,22 +129,6 @@ def attribute_by_orders(scores: ScoresOfRows, row: Csr) -> Attribution:
     contributions = (total / (2 * _PAIRS))[players] * share[:, None]
     how = f"by leaving features out, in {2 * _PAIRS} orders"
     return Attribution.plain(np.ascontiguousarray(contributions.T), how)
-
-
-def _players(row: Csr) -> NDArray[np.int64]:
-    """Return the player of each entry; entries that are removed together are one player."""
-    order = np.argsort(-np.abs(row.data), kind="stable")
-    players = np.empty(row.nnz, dtype=np.int64)
-    players[order] = np.minimum(np.arange(row.nnz), _MAX_PLAYERS - 1)
-    return players
-
-
-def _orders(n_players: int) -> Iterator[NDArray[np.int64]]:
-    draw = np.random.default_rng(0)
-    for _ in range(_PAIRS if n_players else 0):
-        order = draw.permutation(n_players)
-        yield order
-        yield order[::-1]
 
 
 def _rows(row: Csr, present: NDArray[np.bool_]) -> Csr:
@@ -202,42 +180,35 @@ class Explainer(ABC):
         return Parts(scores[0], scores[1], without, found)
 
 
+@dataclass(frozen=True)
 class SingleIndex(Explainer):
-    """Scores that are each a function of one weighted sum of the unit row.
+    """Scores that are each a function of one weighted sum of the unit row."""
 
-    - ``weights``: returns the weights of increasing features, (n_labels, n_features), and the
-      constants of the labels, (n_labels,), float64.
-    - ``link``: the function, applied element by element.
-    - ``known``, shape (n_labels,): the labels that have weights; others score 0.
-    """
-
-    def __init__(
-        self,
-        weights: Callable[[Ids], tuple[Scores, Scores]],
-        link: Callable[[Scores], Scores],
-        known: NDArray[np.bool_],
-    ) -> None:
-        self._weights = weights
-        self._link = link
-        self._known = known
+    # Returns the weights of increasing features, (n_labels, n_features), and the constants of the
+    # labels, (n_labels,), float64.
+    weights: Callable[[Ids], tuple[Scores, Scores]]
+    # The function, applied element by element.
+    link: Callable[[Scores], Scores]
+    # Shape (n_labels,): the labels that have weights; others score 0.
+    known: NDArray[np.bool_]
 
     def scores(self, X: Csr) -> Scores:
         features, product = own_features(_native.unit_rows(X, n_threads=1))
-        weights, bias = self._weights(features)
+        weights, bias = self.weights(features)
         return self._scores(bias + product(weights))
 
     def _scores(self, sums: Scores) -> Scores:
-        return np.where(self._known, self._link(sums), 0.0)
+        return np.where(self.known, self.link(sums), 0.0)
 
     def attribute(self, row: Csr) -> Attribution:
         """Return the summands of the weighted sum times the slope of the function."""
         return self.take_apart(row).attribution
 
     def take_apart(self, row: Csr) -> Parts:
-        weights, bias = self._weights(row.indices)
+        weights, bias = self.weights(row.indices)
         summands = weights * _native.unit_rows(row, n_threads=1).data.astype(np.float64)
         sums = bias + summands.sum(axis=1)
-        slopes = np.where(self._known, secant(self._link, sums, bias), 0.0)
+        slopes = np.where(self.known, secant(self.link, sums, bias), 0.0)
         return Parts(
             self._scores(sums),
             self._scores(bias),
@@ -246,38 +217,29 @@ class SingleIndex(Explainer):
         )
 
 
+@dataclass(frozen=True)
 class Transformed(Explainer):
-    """Scores of a model of transformed rows.
+    """Scores of a model of transformed rows."""
 
-    - ``inner``: the model of transformed rows.
-    - ``transform``: transforms a canonical matrix.
-    - ``shares``: returns, for a row and the transformed row, the share of each transformed entry
-      that belongs to each entry of the row.
-    - ``known`` ((csr_array, csr_array)): a row that was transformed already, and what became of it.
-    """
-
-    def __init__(
-        self,
-        inner: Explainer,
-        transform: Callable[[Csr], Csr],
-        shares: Callable[[Csr, Csr], Shares],
-        *,
-        known: tuple[Csr, Csr] | None = None,
-    ) -> None:
-        self._inner = inner
-        self._transform = transform
-        self._shares = shares
-        self._known = known
+    # The model of transformed rows.
+    inner: Explainer
+    # Transforms a canonical matrix.
+    transform: Callable[[Csr], Csr]
+    # Returns, for a row and the transformed row, the share of each transformed entry that belongs
+    # to each entry of the row.
+    shares: Callable[[Csr, Csr], Shares]
+    # A row that was transformed already, and what became of it.
+    known: tuple[Csr, Csr] | None = None
 
     def scores(self, X: Csr) -> Scores:
-        return self._inner.scores(self._transform(X))
+        return self.inner.scores(self.transform(X))
 
     def attribute(self, row: Csr) -> Attribution:
         """Return the contributions of transformed entries, shared among their source entries."""
-        known, transformed = self._known or (None, None)
+        known, transformed = self.known or (None, None)
         if transformed is None or known is not row:
-            transformed = self._transform(row)
-        return self._inner.attribute(transformed).spread(self._shares(row, transformed))
+            transformed = self.transform(row)
+        return self.inner.attribute(transformed).spread(self.shares(row, transformed))
 
 
 @dataclass(frozen=True)
@@ -365,13 +327,9 @@ def search_notes(found: NDArray[np.bool_], missed: NDArray[np.bool_]) -> list[tu
 def members_that_found(
     answers: Sequence[Ids], labels: Ids
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which members found each label, and the labels that none found.
+    """Return which members found each label, (n_labels, n_members), and the labels that none found.
 
-    - ``answers``, shape (1, k): the labels that each member ranked.
-    - ``labels``: the labels to look for.
-    - Returns ``found``, shape (n_labels, n_members): true in all members for a label that none
-      found.
-    - Returns ``missed``, shape (n_labels,): the labels that none found.
+    Those count as found by all members. ``answers`` are the labels that each member ranked.
     """
     # For short arrays, comparing all pairs is faster than isin, which sorts.
     found = np.stack([(labels[:, None] == answer).any(axis=1) for answer in answers], axis=1)
@@ -381,11 +339,9 @@ def members_that_found(
 
 
 def own_features(X: KernelRows) -> tuple[Ids, Callable[[Scores], Scores]]:
-    """Return the features that occur in some rows, and the product of the rows with weights.
+    """Return the features that occur in some rows, increasing, and a function of their weights.
 
-    - Returns ``features``: the features, increasing.
-    - Returns ``product``: multiplies the rows by weights of the features, (n_sums, n_features), and
-      returns (n_rows, n_sums).
+    It multiplies the rows by weights, (n_sums, n_features), and returns (n_rows, n_sums).
     """
     features, columns = np.unique(X.indices, return_inverse=True)
     shape = len(X.indptr) - 1, len(features)

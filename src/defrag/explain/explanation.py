@@ -192,16 +192,11 @@ class Explanation(Shown):
             ],
             "rest": self.rest(number),
             "path": [
-                {
-                    "tree": step.member,
-                    "node": step.node,
-                    "child": step.child,
-                    "score": step.score,
-                    "base": step.base,
-                }
+                {"tree": step.member, "node": step.node, "child": step.child,
+                 "score": step.score, "base": step.base}
                 for step in self.path
             ],
-        }
+        }  # fmt: skip
         if self.name is not None:
             found["name"] = self.name
         if self.text is not None:
@@ -275,10 +270,7 @@ class Explanations(tuple[Explanation, ...]):
 def explain_row(
     explainer: Explainer, row: Csr, labels: Sequence[tuple[int, Any]], names: Sequence[str] | None
 ) -> Explanations:
-    """Explain the scores of labels for a row.
-
-    - ``labels`` (sequence of (int, label)): the ids and the names of the labels.
-    """
+    """Explain the scores of labels, given by id and name, for a row."""
     parts = explainer.take_apart(row)
     found = parts.attribution
     sizes = np.abs(found.contributions)
@@ -298,7 +290,7 @@ def explain_row(
                 values=row.data[order],
                 contributions=found.contributions[i, order],
                 without=parts.without[order, i],
-                path=tuple(step.in_order(order) for step in found.paths[i]),
+                path=tuple(step.having(step.contributions[order]) for step in found.paths[i]),
                 how=found.how,
                 notes=tuple(found.notes[i]),
             )
@@ -397,12 +389,9 @@ def rank_features(
 def highlight(
     text: str, spans: Sequence[Span], features: Ids, contributions: NDArray[np.float64]
 ) -> list[Segment]:
-    """Cut a text into pieces that belong to the same features.
+    """Cut a text into pieces that belong to the same features, whose spans may overlap.
 
-    - ``spans``: occurrences of its features; they may overlap.
-    - ``features``, ``contributions``: the contributions of the features.
-    - Returns ``segments``: the pieces in order; joined, they are the text. Weights add up to the
-      contributions of the features that occur in ``spans``.
+    Weights of pieces add up to the contributions of the features that occur in ``spans``.
     """
     worth = dict(zip(features.tolist(), contributions.tolist(), strict=True))
     inside = [

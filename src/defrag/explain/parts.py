@@ -59,11 +59,7 @@ def shares_of_kept(row: Csr, transformed: Csr) -> EntryShares:
 
 
 def shares_of_groups(groups: Ids, row: Csr, pooled: Csr) -> EntryShares:
-    """Return the share of each feature in the value of its group, in proportion to its value.
-
-    - ``groups``, shape (n_features,): the group of each feature, or -1.
-    - ``row``, ``pooled``, shape (1, n_features) and (1, n_groups): the row and its groups.
-    """
+    """Return the share of each feature in the value of its group, in proportion to its value."""
     places, pools = _places(pooled.indices, groups[row.indices])
     values = np.where(pools, row.data, 0.0).astype(np.float64)
     sums = np.bincount(places, values, minlength=1)[places]
@@ -122,14 +118,6 @@ class Step:
     base: float
     contributions: NDArray[np.float64]
 
-    def times(self, weight: float, *, member: int | None = None) -> Step:
-        """Return the step with its contributions multiplied by a number."""
-        return self.having(weight * self.contributions, member)
-
-    def in_order(self, order: NDArray[np.int64]) -> Step:
-        """Return the step with its contributions in another order."""
-        return self.having(self.contributions[order])
-
     def having(self, contributions: NDArray[np.float64], member: int | None = None) -> Step:
         """Return the step with other contributions, and of another tree if one is given."""
         # dataclasses.replace would take longer than the sums of a step.
@@ -170,7 +158,7 @@ class Attribution:
     def times(self, weights: NDArray[np.float64], member: int | None = None) -> Attribution:
         """Multiply the contributions of each label by a number."""
         paths = [
-            [step.times(float(weight), member=member) for step in path] if weight else []
+            [step.having(float(weight) * step.contributions, member) for step in path if weight]
             for path, weight in zip(self.paths, weights, strict=True)
         ]
         return Attribution(self.contributions * weights[:, None], paths, self.notes, self.how)

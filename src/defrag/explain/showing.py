@@ -111,10 +111,8 @@ def highlighted(explanation: Explanation) -> Text:
 def excerpt(explanation: Explanation, *, context: int, short: int, most: int = _MAX_MARKS) -> Text:
     """Return the words of a long text with the largest contributions, and their context.
 
-    - ``explanation``: the explanation of a text.
-    - ``context``: characters to show on both sides of a marked word.
-    - ``short``: a text of at most this many characters is shown whole.
-    - ``most``: number of words shown with their context; others are marked if they are in it.
+    A text of at most ``short`` characters is shown whole; words beyond the first ``most`` are
+    marked if they are in the context, as many characters on both sides of those.
     """
     segments = explanation.segments()
     pieces = _styled(segments)

@@ -26,9 +26,9 @@ from defrag.lab.peer_program import peak_memory
 from defrag.lab.peers import TEXT_PEERS, run_text_peer
 from defrag.lab.records import size_of, timed
 from defrag.metrics import evaluate
+from defrag.metrics._ranked import hits_of
 from defrag.specs import build
 from defrag.text.answers import as_matrix, best_cut
-from defrag.text.ranker import hits_of
 from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:

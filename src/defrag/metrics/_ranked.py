@@ -88,7 +88,12 @@ def rank(
             )
         labels = top_columns(scores, k)
     else:
-        ids = _check_ids(predictions)
+        ids = np.asarray(predictions)
+        if ids.ndim != 2 or ids.dtype.kind not in "iu":
+            raise ValueError(
+                "predictions must be a sparse matrix of scores or a 2-D array of label ids, "
+                f"got {ids.ndim}-D of {ids.dtype}"
+            )
         truth = check_labels(Y_true, n_rows=ids.shape[0]).matrix
         labels = _truncate(ids, truth.shape[1], k)
     if drop_unlabelled:
@@ -97,7 +102,7 @@ def rank(
     if truth.shape[0] == 0:
         kind = "labelled point" if drop_unlabelled else "point"
         raise ValueError(f"Y_true must have at least one {kind}, got 0")
-    return Ranked(labels, _hits(truth, labels), truth)
+    return Ranked(labels, hits_of(labels, truth), truth)
 
 
 def check_k(k: Any) -> int:
@@ -131,16 +136,6 @@ def _check_scores(predictions: Any) -> Csr:
     return scores
 
 
-def _check_ids(predictions: Any) -> NDArray[Any]:
-    ids = np.asarray(predictions)
-    if ids.ndim != 2 or ids.dtype.kind not in "iu":
-        raise ValueError(
-            "predictions must be a sparse matrix of scores or a 2-D array of label ids, "
-            f"got {ids.ndim}-D of {ids.dtype}"
-        )
-    return ids
-
-
 def _truncate(ids: NDArray[Any], n_labels: int, k: int) -> Ids:
     if ids.size and (int(ids.min()) < -1 or int(ids.max()) >= n_labels):
         bad = int(ids.min()) if int(ids.min()) < -1 else int(ids.max())
@@ -162,15 +157,22 @@ def _truncate(ids: NDArray[Any], n_labels: int, k: int) -> Ids:
     return first
 
 
-def _hits(truth: Csr, labels: Ids) -> NDArray[np.bool_]:
-    n_labels = max(1, truth.shape[1])
-    rows = np.repeat(np.arange(truth.shape[0], dtype=np.int64), np.diff(truth.indptr))
-    true = rows * n_labels + truth.indices
-    asked = np.arange(truth.shape[0], dtype=np.int64)[:, None] * n_labels + labels
-    # Rows and the columns within rows are sorted, so the keys are sorted too.
-    place = np.minimum(np.searchsorted(true, asked.ravel()), max(0, len(true) - 1))
-    found = true[place] == asked.ravel() if len(true) else np.zeros(asked.size, dtype=bool)
-    return found.reshape(labels.shape) & (labels >= 0)
+def has_labels(Y: Csr, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of the rows have which of the labels; labels beyond Y have none."""
+    n_labels = Y.shape[1]
+    owners = np.repeat(np.arange(Y.shape[0], dtype=np.int64), np.diff(Y.indptr))
+    known = np.sort(owners * n_labels + Y.indices)
+    wanted = rows * n_labels + labels
+    place = np.minimum(np.searchsorted(known, wanted), max(0, len(known) - 1))
+    return (labels < n_labels) & (known[place] == wanted if len(known) else False)
+
+
+def hits_of(labels: Ids, Y: Csr) -> NDArray[np.bool_]:
+    """Return which labels of a ranking are right; those that pad it are not."""
+    rows, places = np.nonzero(labels >= 0)
+    hits = np.zeros(labels.shape, dtype=bool)
+    hits[rows, places] = has_labels(Y, rows, labels[rows, places].astype(np.int64))
+    return hits
 
 
 @dataclass(frozen=True)
@@ -226,16 +228,9 @@ def are_names(predictions: Any) -> bool:
 def with_ids(Y_true: Any, predictions: Any, train_labels: Any = None) -> tuple[Csr, Any, Any]:
     """Return true labels, predictions and training labels with ids instead of names.
 
-    Ids are positions in the sorted names of all three.
-
-    - ``Y_true`` (lists of names, or one name per point): the true labels.
-    - ``predictions`` (ndarray of names padded with "", or lists of names): predicted labels, best
-      first.
-    - ``train_labels`` (as Y_true): the labels of training points.
-    - Returns ``truth``: the true labels.
-    - Returns ``predictions``: for an array, ids padded with -1; for lists, scores that decrease
-      with the rank, since the number of labels that were requested is unknown.
-    - Returns ``train``: the labels of training points.
+    Ids are positions in the sorted names of all three. Predictions in an array become ids padded
+    with -1; those in lists scores that decrease with the rank, since the number of labels that were
+    requested is unknown.
     """
     given = [_rows_of("Y_true", Y_true)]
     if train_labels is not None:
@@ -245,8 +240,12 @@ def with_ids(Y_true: Any, predictions: Any, train_labels: Any = None) -> tuple[C
     known = sorted({name for rows in lists for row in rows for name in row} - {""})
     numbers = {name: number for number, name in enumerate(known)}
     truth, *train = [named_matrix(rows, known)[0] for rows in given]
-    padded = isinstance(predictions, np.ndarray)
-    found = _ids(ranked, numbers) if padded else _scores(ranked, numbers)
+    found: Any
+    if isinstance(predictions, np.ndarray):
+        ids = [[numbers.get(name, -1) for name in row] for row in ranked]
+        found = np.array(ids, dtype=np.int32).reshape(len(ids), -1)
+    else:
+        found = _scores(ranked, numbers)
     return truth, found, train[0] if train else None
 
 
@@ -268,12 +267,6 @@ def _strings(number: int, row: Any) -> list[str]:
                 f"got {name!r} in row {number} among names"
             )
     return list(row)
-
-
-def _ids(rows: Sequence[Sequence[str]], numbers: dict[str, int]) -> Ids:
-    places = {**numbers, "": -1}
-    ids = [[places[name] for name in row] for row in rows]
-    return np.array(ids, dtype=np.int32).reshape(len(rows), -1)
 
 
 def _scores(rows: Sequence[Sequence[str]], numbers: dict[str, int]) -> Csr:

@@ -8,7 +8,6 @@ to hold, so its sums of v ln v are taken block by block.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -19,8 +18,6 @@ from defrag._validation import check_groups, check_labels, check_matrix
 from defrag.agglomeration._groups import cut_rows
 from defrag.agglomeration.certificate import frobenius_spreads
 from defrag.typing import Csr, Ids, LabelsLike, MatrixLike
-
-Marginals = Literal["joint", "paper"]
 
 # Number of entries of X^T Y that are computed at a time, about 100 MB.
 _MAX_PRODUCTS = 2**22
@@ -110,18 +107,18 @@ def evaluate_clustering(X: MatrixLike, Y: LabelsLike, groups: ArrayLike) -> dict
     >>> round(found["MI"], 4), found["LMI"]
     (0.6931, 1.0)
     """
-    X, Y = _check(X, Y)
+    X = check_matrix(X, name="X")
+    if X.nnz and X.data.min() < 0:
+        raise ValueError(f"X must be non-negative for mutual information, got {X.data.min():g}")
+    Y = check_labels(Y, n_rows=X.shape[0]).matrix
     checked, n_clusters = check_groups(groups, n_features=X.shape[1])
     values: dict[str, float] = {
         "n_clusters": n_clusters,
         "n_dropped": int(np.count_nonzero(checked < 0)),
     }
-    sums = _sums_of_logarithms(X, Y, checked)
-    suffixes: tuple[tuple[Marginals, str], ...] = (("joint", ""), ("paper", "_paper"))
-    for marginals, suffix in suffixes:
-        before, after = informations(X, Y, checked, n_clusters, marginals=marginals, sums=sums)
-        values["MI" + suffix] = before
-        values["LMI" + suffix] = lost_share(before, after)
+    for name, (before, after) in informations(X, Y, checked, n_clusters).items():
+        values[name] = before
+        values[f"L{name}"] = lost_share(before, after)
     values["balance"] = balance(checked)
     values["entropy"] = normalised_entropy(checked)
     values["entropy_d"] = normalised_entropy(checked, normaliser="d")
@@ -141,15 +138,6 @@ def group_errors(X: Csr, groups: Ids, n_clusters: int) -> NDArray[np.float64]:
     return frobenius_spreads(groups, n_clusters, squares.astype(np.float64), pooled_squares)
 
 
-def _check(X: MatrixLike, Y: LabelsLike) -> tuple[Csr, Csr]:
-    matrix = check_matrix(X, name="X")
-    if matrix.nnz and matrix.data.min() < 0:
-        raise ValueError(
-            f"X must be non-negative for mutual information, got {matrix.data.min():g}"
-        )
-    return matrix, check_labels(Y, n_rows=matrix.shape[0]).matrix
-
-
 def _sizes(groups: ArrayLike, n_clusters: int | None) -> NDArray[np.int64]:
     checked, n_clusters = check_groups(groups, n_clusters=n_clusters)
     if n_clusters == 0:
@@ -157,46 +145,37 @@ def _sizes(groups: ArrayLike, n_clusters: int | None) -> NDArray[np.int64]:
     return np.bincount(checked[checked >= 0], minlength=n_clusters).astype(np.int64)
 
 
-def informations(
-    X: Csr,
-    Y: Csr,
-    groups: Ids,
-    n_clusters: int,
-    *,
-    marginals: Marginals,
-    sums: tuple[float, float] | None = None,
-) -> tuple[float, float]:
-    """Return the mutual information of the features and of their groups with the labels."""
-    single, grouped = _sums_of_logarithms(X, Y, groups) if sums is None else sums
+def informations(X: Csr, Y: Csr, groups: Ids, n_clusters: int) -> dict[str, tuple[float, float]]:
+    """Return the mutual information of the features and of their groups with the labels.
+
+    The keys are those of `evaluate_clustering`, by the marginals of the data and of the paper.
+    """
+    kept = np.flatnonzero(groups >= 0)
+    shape = len(groups), n_clusters
+    members = sparse.csr_array((np.ones(len(kept)), (kept, groups[kept])), shape=shape)
     values, targets = X.astype(np.float64), Y.astype(np.float64)
-    labels_per_row = targets @ np.ones(Y.shape[1])
-    kept = groups >= 0
-    found = []
-    for log_sum, grouping in ((single, None), (grouped, groups)):
-        use = np.ones(len(groups)) if grouping is None else kept.astype(np.float64)
-        rows = _pool(values.T @ labels_per_row * use, grouping, n_clusters)
-        columns = targets.T @ (values @ use)
-        if marginals == "joint":
-            by_feature, by_label = rows, columns
-        else:
-            by_feature = _pool(values.T @ np.ones(X.shape[0]) * use, grouping, n_clusters)
-            by_label = targets.T @ np.ones(Y.shape[0])
-        total = float(rows.sum())
-        if total == 0:
-            found.append(0.0)
-            continue
-        divergence = log_sum / total - math.log(total)
-        divergence -= _cross(rows / total, by_feature / by_feature.sum())
-        divergence -= _cross(columns / total, by_label / by_label.sum())
-        found.append(max(divergence, 0.0))
-    return found[0], found[1]
+    of_groups = sparse.csr_array(values @ members)
+    pairs = zip(_information(values, targets), _information(of_groups, targets), strict=True)
+    return dict(zip(("MI", "MI_paper"), pairs, strict=True))
 
 
-def _pool(values: NDArray[np.float64], groups: Ids | None, n_clusters: int) -> NDArray[np.float64]:
-    if groups is None:
-        return values
-    kept = groups >= 0
-    return np.bincount(groups[kept], values[kept], minlength=n_clusters).astype(np.float64)
+def _information(values: Csr, targets: Csr) -> tuple[float, float]:
+    """Return the mutual information of columns with labels, by both marginals."""
+    by_column = values.T @ targets.sum(axis=1)
+    by_label = targets.T @ values.sum(axis=1)
+    total = float(by_column.sum())
+    if total == 0:
+        return 0.0, 0.0
+    divergence = _sum_of_logarithms(values, targets) / total - math.log(total)
+    found = [
+        divergence
+        - _cross(by_column / total, columns / columns.sum())
+        - _cross(by_label / total, labels / labels.sum())
+        for columns, labels in (
+            (by_column, by_label), (values.sum(axis=0), targets.sum(axis=0)),
+        )
+    ]  # fmt: skip
+    return max(found[0], 0.0), max(found[1], 0.0)
 
 
 def _cross(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
@@ -204,52 +183,15 @@ def _cross(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     return float((p[positive] * np.log(q[positive])).sum())
 
 
-def _sums_of_logarithms(X: Csr, Y: Csr, groups: Ids) -> tuple[float, float]:
-    """Return the sums of v ln v over the entries of X^T Y, for features and for groups.
-
-    Features are processed in the order of their groups, in blocks of bounded size; a group
-    that spans two blocks is carried over as a dense row of labels.
-    """
-    order = np.argsort(groups, kind="stable")
-    columns = X.tocsc().astype(np.float64)
-    targets = Y.astype(np.float64)
-    single = grouped = 0.0
-    carried, carried_row = -1, np.zeros(Y.shape[1])
-    for members in _feature_blocks(X, Y, order):
-        products = (columns[:, members].T @ targets).tocsr()
-        single += _sum_v_log_v(products.data)
-        present, place = np.unique(groups[members], return_inverse=True)
-        gather = sparse.csr_array(
-            (np.ones(len(members)), (place, np.arange(len(members)))),
-            shape=(len(present), len(members)),
-        )
-        pooled = (gather @ products).tocsr()
-        for position in (0, len(present) - 1) if len(present) > 1 else (0,):
-            row = slice(pooled.indptr[position], pooled.indptr[position + 1])
-            if present[position] != carried:
-                grouped += _sum_v_log_v(carried_row) if carried >= 0 else 0.0
-                carried, carried_row = int(present[position]), np.zeros(Y.shape[1])
-            carried_row[pooled.indices[row]] += pooled.data[row]
-        if len(present) > 2:
-            inner = pooled.data[pooled.indptr[1] : pooled.indptr[-2]]
-            # Group -1, the dropped features, comes first in the order, so it is not in this range.
-            grouped += _sum_v_log_v(inner)
-    grouped += _sum_v_log_v(carried_row) if carried >= 0 else 0.0
-    return single, grouped
-
-
-def _sum_v_log_v(values: NDArray[np.float64]) -> float:
-    values = values[values > 0]
-    return float((values * np.log(values)).sum())
-
-
-def _feature_blocks(X: Csr, Y: Csr, order: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-    """Yield blocks of features with a bounded number of products in each."""
-    per_row = np.repeat(np.diff(Y.indptr), np.diff(X.indptr)).astype(np.float64)
-    products = np.bincount(X.indices, per_row, minlength=X.shape[1])
-    # A feature has at most one product per label.
-    products = np.minimum(products, Y.shape[1])[order]
-    block = (np.cumsum(products) // _MAX_PRODUCTS).astype(np.int64)
-    for members in np.split(order, np.flatnonzero(np.diff(block)) + 1):
-        if len(members):
-            yield members
+def _sum_of_logarithms(values: Csr, targets: Csr) -> float:
+    """Return the sum of v ln v over the entries of ``values.T @ targets``, in blocks of columns."""
+    per_row = np.repeat(np.diff(targets.indptr), np.diff(values.indptr)).astype(np.float64)
+    products = np.bincount(values.indices, per_row, minlength=values.shape[1])
+    # A column has at most one product per label.
+    block = np.cumsum(np.minimum(products, targets.shape[1])) // _MAX_PRODUCTS
+    columns, total = values.tocsc(), 0.0
+    for members in np.split(np.arange(len(block)), np.flatnonzero(np.diff(block)) + 1):
+        entries = (columns[:, members].T @ targets).data
+        entries = entries[entries > 0]
+        total += float((entries * np.log(entries)).sum())
+    return total

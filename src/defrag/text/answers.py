@@ -22,6 +22,7 @@ from defrag._parameters import Float, Int
 from defrag._scikit import clone
 from defrag.classifiers._answers import Calibration
 from defrag.classifiers._base import Classifier
+from defrag.metrics._ranked import hits_of
 from defrag.persistence._checks import check_increasing_ids
 from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State
 from defrag.text._labels import LabelTable
@@ -33,7 +34,6 @@ from defrag.text.ranker import (
     base_numbers,
     fit_logistic,
     fold_of,
-    hits_of,
     rank_with,
 )
 from defrag.text.shortlist import MOST_TEXTS, N_LISTED, Promise, learn_promises, promise_of

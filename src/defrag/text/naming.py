@@ -16,13 +16,13 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._parameters import Choice
+from defrag.metrics._ranked import has_labels
 from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State
 from defrag.text.ranker import (
     N_KINDS,
     USES,
     Found,
     Ranker,
-    has_labels,
     is_better,
     learn_ranker,
     n_weights,

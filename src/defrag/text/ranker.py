@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from defrag.metrics._ranked import has_labels, hits_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -148,24 +150,6 @@ def base_numbers(
     return (
         logs, logs * logs, np.log1p(places), values, best_logs, *of_points, of_points[0] * logs
     )  # fmt: skip
-
-
-def has_labels(Y: Csr, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which of the texts have which of the labels; labels beyond Y have none."""
-    n_labels = Y.shape[1]
-    owners = np.repeat(np.arange(Y.shape[0], dtype=np.int64), np.diff(Y.indptr))
-    known = np.sort(owners * n_labels + Y.indices)
-    wanted = rows * n_labels + labels
-    place = np.minimum(np.searchsorted(known, wanted), max(0, len(known) - 1))
-    return (labels < n_labels) & (known[place] == wanted if len(known) else False)
-
-
-def hits_of(labels: Ids, Y: Csr) -> NDArray[np.bool_]:
-    """Return which labels of a ranking are right; those that pad it are not."""
-    rows, places = np.nonzero(labels >= 0)
-    hits = np.zeros(labels.shape, dtype=bool)
-    hits[rows, places] = has_labels(Y, rows, labels[rows, places].astype(np.int64))
-    return hits
 
 
 @dataclass(frozen=True)

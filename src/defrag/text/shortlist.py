@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from defrag._parameters import Float
-from defrag.text.ranker import hits_of
+from defrag.metrics._ranked import hits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
