@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -39,6 +40,7 @@ from defrag.io.files import (
     InputStream,
     PathLike,
     ReadLimits,
+    check_form,
     display_name,
     open_input,
     without_compression,
@@ -230,9 +232,8 @@ class Corpus:
 def corpus_form(path: PathLike) -> CorpusForm | None:
     """Return the format of a corpus by its name; None if the name does not show it.
 
-    A folder is in Annif's format if a text in it has a file of labels, and in Parquet if it has
-    Parquet files. The name of a tab-separated file does not show which of the formats with tabs
-    it has: that follows from its content, if it fits exactly one of them.
+    The name of a tab-separated file does not show which of the formats with tabs it has: that
+    follows from its content, if it fits exactly one of them.
     """
     if is_parquet(Path(path)):
         return "parquet"
@@ -243,22 +244,15 @@ def corpus_form(path: PathLike) -> CorpusForm | None:
 
 
 def corpus_files(path: PathLike) -> list[str]:
-    """Return the files that match a path with ``*``, ``?`` or ``[``, in order; others as they are.
-
-    - Raises FileNotFoundError if there are none.
-    """
+    """Return the files that match a path with ``*``, ``?`` or ``[``, in order; or the path."""
     name = os.fspath(path)
     if not glob.has_magic(name) or Path(name).exists():
         return [name]
-    matching = matching_uris if is_uri(name) else _matching_files
-    found = matching(name)
+    matching = matching_uris if is_uri(name) else partial(glob.glob, recursive=True)
+    found = sorted(matching(name))
     if not found:
         raise FileNotFoundError(errno.ENOENT, "no file matches", name)
     return found
-
-
-def _matching_files(pattern: str) -> list[str]:
-    return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - of any path
 
 
 def _in_turn(
@@ -289,17 +283,10 @@ def open_corpus(
     - ``path``: the file or its URI; may be compressed, ``-`` is standard input. Or a pattern such
       as ``docs/*.jsonl.gz``, whose files are read in the order of their names. Or a folder of
       Annif, or of Parquet files, which cannot be compressed as a whole.
-    - ``form`` (optional): its format; default: by its name.
     - ``options`` (optional): options that the file does not contain.
-    - Raises ValueError if the format is unknown, or if none is given and the name does not show it.
-    - Raises FormatError if the format of a tab-separated file is ambiguous.
     """
     options = options or CorpusOptions()
-    form = form or corpus_form(path)
-    if form not in CORPUS_FORMS:
-        known = ", ".join(CORPUS_FORMS)
-        got = "its name does not show which" if form is None else f"got {form!r}"
-        raise ValueError(f"{display_name(path)}: the format must be one of {known}: {got}")
+    form = check_form(path, form or corpus_form(path), {}, CORPUS_FORMS)
     files = corpus_files(path)
     if files != [os.fspath(path)]:
         yield Corpus(display_name(path), form, _in_turn(files, form, options, limits))

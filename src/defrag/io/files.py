@@ -20,11 +20,11 @@ import select
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from defrag._validation import FREE_COLUMNS, too_wide
 from defrag.exceptions import FormatError
 from defrag.io.remote import is_uri, open_uri
 
+T = TypeVar("T")
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path, or ``-`` for standard input or output."""
 
@@ -125,9 +126,20 @@ def display_name(path: PathLike) -> str:
 
 def without_compression(path: str) -> str:
     """Return a name without the suffix of a compression."""
-    for suffix in _SUFFIXES:
+    for suffix in _HEADS:
         path = path.removesuffix(suffix)
     return path
+
+
+def check_form(path: PathLike, form: Any, by_suffix: Mapping[str, T], forms: Sequence[T]) -> T:
+    """Return a format, by default that of the suffix of a name; raise ValueError if unknown."""
+    name = without_compression(os.fspath(path)).lower()
+    form = form or next((one for end, one in by_suffix.items() if name.endswith(end)), None)
+    if form in forms:
+        return cast("T", form)
+    got = "its name does not show which" if form is None else f"got {form!r}"
+    known = ", ".join(map(str, forms))
+    raise ValueError(f"{display_name(path)}: the format must be one of {known}: {got}")
 
 
 # --- Reading.
@@ -141,11 +153,15 @@ FIFO_PATIENCE_SECONDS = 0.5
 INTERRUPT_SECONDS = 0.1
 """Longest delay of Ctrl-C while a pipe has no data."""
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_XZ_MAGIC = b"\xfd7zXZ\x00"
-_BZIP2_MAGIC = (b"1A", b"\x17r")  # after BZh and a digit: a block, or the end of an empty file
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
+_HEADS = {
+    ".gz": re.compile(rb"\x1f\x8b"),
+    ".xz": re.compile(rb"\xfd7zXZ\x00"),
+    # After BZh and a digit: a block, or the end of an empty file.
+    ".bz2": re.compile(rb"BZh.(1A|\x17r)", flags=re.DOTALL),
+    ".zst": re.compile(rb"\x28\xb5\x2f\xfd"),
+}
+"""How compressed files begin, by their suffixes."""
+_HEAD_BYTES = 6
 _MODEL = re.compile(rb".{3}[\x00-\x01]\x00{4}\{", flags=re.DOTALL)
 """The beginning of a safetensors file: the length of its header, and the header."""
 
@@ -158,10 +174,9 @@ class InputStream:
     Files are read, not mapped: truncating a mapped file kills the process, and reading by
     blocks needs less memory.
 
-    - ``raw`` (binary file): source of the bytes.
-    - ``head`` (bytes): bytes that precede those of ``raw``.
-    - ``packed`` (compressed file): the file that ``raw`` decompresses.
-    - ``damaged`` (tuple of exception classes): exceptions of ``raw`` for damaged data.
+    - ``head``: bytes that precede those of ``raw``.
+    - ``packed``: the file that ``raw`` decompresses.
+    - ``damaged``: exceptions of ``raw`` for damaged data.
     """
 
     def __init__(
@@ -290,31 +305,23 @@ def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[Inp
     """
     name = display_name(path)
     with _open_raw(os.fspath(path), name) as raw:
-        head = raw.read(len(_XZ_MAGIC))
-        while len(head) < len(_XZ_MAGIC) and (more := raw.read(len(_XZ_MAGIC) - len(head))):
+        head = raw.read(_HEAD_BYTES)
+        while len(head) < _HEAD_BYTES and (more := raw.read(_HEAD_BYTES - len(head))):
             head += more
-        packed = _Rewound(head, raw)
-        buffered = io.BufferedReader(packed)
-        if head.startswith(_GZIP_MAGIC):
-            with gzip.GzipFile(fileobj=buffered) as unpacked:
-                yield InputStream(cast("IO[bytes]", unpacked), name, b"", limits, packed)
-        elif head == _XZ_MAGIC:
-            with lzma.LZMAFile(buffered) as unpacked:
-                yield InputStream(unpacked, name, b"", limits, packed)
-        elif head.startswith(b"BZh") and head.endswith(_BZIP2_MAGIC):
-            with bz2.BZ2File(buffered) as unpacked:
-                yield InputStream(cast("IO[bytes]", unpacked), name, b"", limits, packed)
-        elif head.startswith(_ZSTD_MAGIC):
-            zstd = load_zstd()
-            if zstd is None:
-                raise FormatError(name, "is compressed with zstd: pip install 'defrag[zstd]'")
-            with zstd.ZstdFile(buffered) as unpacked:
-                yield InputStream(unpacked, name, b"", limits, packed, damaged=(zstd.ZstdError,))
-        else:
+        suffix = next((one for one, begin in _HEADS.items() if begin.match(head)), None)
+        if suffix is None:
             stream = InputStream(raw, name, head, limits)
             if b"\0\0" in head and _MODEL.match(stream.peek(9)):  # no text has NUL there
                 raise FormatError(name, "is a model file, not data: give it as the model")
             yield stream
+            return
+        zstd = load_zstd() if suffix == ".zst" else None
+        if suffix == ".zst" and zstd is None:
+            raise FormatError(name, "is compressed with zstd: pip install 'defrag[zstd]'")
+        packed = _Rewound(head, raw)
+        with _compressor(suffix, io.BufferedReader(packed), "rb") as unpacked:
+            damaged = _DAMAGED if zstd is None else (zstd.ZstdError,)
+            yield InputStream(unpacked, name, b"", limits, packed, damaged=damaged)
 
 
 class _Interruptible(io.FileIO):
@@ -356,23 +363,18 @@ def _open_raw(path: str, name: str) -> IO[bytes]:
         raise FormatError(name, "is a directory, not a file") from None
     with ExitStack() as on_error:
         on_error.callback(raw.close)
-        head = _check_kind(raw.fileno(), name)
+        mode, head = os.fstat(raw.fileno()).st_mode, b""
+        if stat.S_ISFIFO(mode):
+            head = _wait_for_writer(raw.fileno(), name)
+        elif not stat.S_ISREG(mode):
+            raise FormatError(name, "is a device, not a file")
         os.set_blocking(raw.fileno(), True)
         on_error.pop_all()
     return cast("IO[bytes]", _Rewound(head, raw)) if head else raw
 
 
-def _check_kind(descriptor: int, name: str) -> bytes:
-    """Raise FormatError for devices and FIFOs without a writer; return bytes read to check."""
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISFIFO(mode):
-        return _wait_for_writer(descriptor, name)
-    if not stat.S_ISREG(mode):
-        raise FormatError(name, "is a device, not a file")
-    return b""
-
-
 def _wait_for_writer(descriptor: int, name: str) -> bytes:
+    """Raise FormatError for a FIFO without a writer; return the bytes that were read to see it."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     if poll.poll(FIFO_PATIENCE_SECONDS * 1000):
@@ -436,13 +438,15 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     stem = f".{zlib.crc32(os.fsencode(target.name)):08x}-"
     _remove_leftovers(target.parent, stem)
     temporary = target
+    made: IO[bytes] | None = None
     try:
         # The name is chosen before the file is created, so that an interrupt can remove the file.
-        while (made := _create(temporary := _new_name(target.parent, stem))) is None:
-            pass
+        while made is None:
+            temporary = target.parent / f"{stem}{secrets.token_hex(8)}.tmp"
+            made = _create(temporary)
         with made:
             _keep_mode(made.fileno(), target)
-            with _compressor(target.name, made) as packed:
+            with _compressor(target.name, made, "wb") as packed:
                 yield packed
             made.flush()
             os.fsync(made.fileno())
@@ -456,10 +460,6 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
             raise type(error)(error.errno, error.strerror, text) from error
         raise
     _sync_folder(target.parent)
-
-
-def _new_name(folder: Path, stem: str) -> Path:
-    return folder / f"{stem}{secrets.token_hex(8)}.tmp"
 
 
 def _create(temporary: Path) -> IO[bytes] | None:
@@ -495,26 +495,21 @@ def _keep_mode(descriptor: int, target: Path) -> None:
     os.fchmod(descriptor, old.st_mode & 0o777)
 
 
-@contextmanager
-def _compressor(name: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
+def _compressor(name: str, file: Any, mode: str) -> AbstractContextManager[Any]:
+    """Return a file that packs into, or unpacks, another one as the suffix of a name says."""
     if name.endswith(".gz"):
         # No time stamp, so that equal data give equal bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-            yield cast("IO[bytes]", packed)
-    elif name.endswith(".bz2"):
-        with bz2.BZ2File(file, "wb") as packed:
-            yield cast("IO[bytes]", packed)
-    elif name.endswith(".xz"):
-        with lzma.LZMAFile(file, "wb") as packed:
-            yield packed
-    elif name.endswith(".zst"):
+        return gzip.GzipFile(filename="", mode=mode, fileobj=file, mtime=0)
+    if name.endswith(".bz2"):
+        return bz2.BZ2File(file, mode)
+    if name.endswith(".xz"):
+        return lzma.LZMAFile(file, mode)
+    if name.endswith(".zst"):
         zstd = load_zstd()
         if zstd is None:
             raise ImportError(f"{name}: needs zstd: pip install 'defrag[zstd]'")
-        with zstd.ZstdFile(file, "wb") as packed:
-            yield packed
-    else:
-        yield file
+        return cast("AbstractContextManager[Any]", zstd.ZstdFile(file, mode))
+    return nullcontext(file)
 
 
 def _remove_leftovers(folder: Path, stem: str) -> None:

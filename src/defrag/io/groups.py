@@ -17,7 +17,6 @@ since a file has as many groups as a model has features.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +29,6 @@ from defrag.typing import Ids, Offsets
 
 _NO_NUMBER = re.compile(rb"[^0-9 \t\n]")
 _MAX_DIGITS = 18
-_BLOCK_BYTES = 1 << 20
 
 
 def read_groups(
@@ -89,7 +87,7 @@ def parse_groups(
     if not text:
         raise FormatError(name, "the file is empty")
     head, _, body = text.partition(b"\n")
-    numbers, counts = _numbers(name, head, 1)
+    numbers, counts = _numbers(name, head.strip(), 1)
     if len(numbers) != 1:
         message = f"the first line must be the number of groups, got {len(numbers)}"
         raise FormatError(name, message, 1)
@@ -97,22 +95,13 @@ def parse_groups(
     if numbers[0] != n_lines:
         raise FormatError(name, f"{numbers[0]} groups declared, but there are {n_lines}", 1)
     if not n_lines:
-        return np.full(_check_width(stream, 0, n_features), -1, dtype=np.int32), 0
+        return np.full(n_features or 0, -1, dtype=np.int32), 0
     numbers, counts = _numbers(name, body, 2)
     members, sizes = _members(name, numbers, counts)
-    width = int(members.max(initial=-1)) + 1
-    n_features = _check_width(stream, len(members), n_features, width)
-    return _partition(name, members, sizes, n_features, allow_missing=allow_missing), n_lines
-
-
-def _check_width(
-    stream: InputStream, n_members: int, n_features: int | None, width: int = 0
-) -> int:
-    """Return the number of features: as given, or the largest id plus one within the limits."""
     if n_features is None:
-        stream.limits.check_columns(stream.name, "feature", width, n_members)
-        return width
-    return n_features
+        n_features = int(members.max(initial=-1)) + 1
+        stream.limits.check_columns(name, "feature", n_features, len(members))
+    return _partition(name, members, sizes, n_features, allow_missing=allow_missing), n_lines
 
 
 def write_groups(path: PathLike, groups: ArrayLike, n_clusters: int | None = None) -> None:
@@ -149,50 +138,22 @@ def write_groups(path: PathLike, groups: ArrayLike, n_clusters: int | None = Non
 
 def _numbers(name: str, text: bytes, first_line: int) -> tuple[Offsets, Offsets]:
     """Return the whole numbers of a text, and how many of them each line has."""
-    values: list[Offsets] = []
-    counts: list[Offsets] = []
-    for block in _blocks(text):
-        line = first_line + sum(map(len, counts))
-        bad = _NO_NUMBER.search(block)
-        if bad is not None:
-            begin, number, shown = _line_at(block, bad.start(), line)
-            message = f"expected whole numbers >= 0, got {_quote(shown)}"
-            raise FormatError(name, message, number)
-        digits = np.frombuffer(block, dtype=np.uint8).astype(np.int64) - ord("0")
-        is_digit = digits >= 0  # separators have codes below the digits
-        edges = np.diff(is_digit, prepend=False, append=False).nonzero()[0]
-        begins, lengths = edges[::2], edges[1::2] - edges[::2]
-        if lengths.max(initial=0) > _MAX_DIGITS:
-            begin = int(begins[np.argmax(lengths > _MAX_DIGITS)])
-            _, number, _ = _line_at(block, begin, line)
-            shown = block[begin : begin + int(lengths.max())].split()[0]
-            raise FormatError(name, f"a number of more than 18 digits: {_quote(shown)}", number)
-        found = np.zeros(len(begins), dtype=np.int64)
-        for place in range(int(lengths.max(initial=0))):
-            longer = lengths > place
-            found[longer] = 10 * found[longer] + digits[begins[longer] + place]
-        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
-        ends = np.append(ends, len(block))
-        values.append(found)
-        counts.append(np.diff(np.searchsorted(begins, ends), prepend=0))
-    return np.concatenate(values), np.concatenate(counts)
-
-
-def _blocks(text: bytes) -> Iterator[bytes]:
-    """Yield blocks of whole lines, a few megabytes long, without their last line feed."""
-    start = 0
-    while start <= len(text):
-        end = text.find(b"\n", start + _BLOCK_BYTES)
-        end = len(text) if end < 0 else end
-        yield text[start:end]
-        start = end + 1
-
-
-def _line_at(block: bytes, place: int, first_line: int) -> tuple[int, int, bytes]:
-    """Return the offset, the number and the content of the line that contains a byte."""
-    begin = block.rfind(b"\n", 0, place) + 1
-    line = block[begin:].split(b"\n", 1)[0]
-    return begin, first_line + block.count(b"\n", 0, place), line
+    is_digit = np.frombuffer(text, dtype=np.uint8) >= ord("0")  # separators have codes below
+    edges = np.diff(is_digit, prepend=False, append=False).nonzero()[0]
+    begins, lengths = edges[::2], np.diff(edges)[::2]
+    bad, rule = _NO_NUMBER.search(text), ""
+    if bad is not None:
+        place = bad.start()
+        line = text[text.rfind(b"\n", 0, place) + 1 :].split(b"\n", 1)[0]
+        rule = f"expected whole numbers >= 0, got {_quote(line)}"
+    elif lengths.max(initial=0) > _MAX_DIGITS:
+        place = int(begins[np.argmax(lengths > _MAX_DIGITS)])
+        rule = f"a number of more than 18 digits: {_quote(text[place:].split(maxsplit=1)[0])}"
+    if rule:
+        raise FormatError(name, rule, first_line + text.count(b"\n", 0, place))
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
+    n_before = np.searchsorted(begins, np.append(ends, len(text)))
+    return np.fromstring(text, dtype=np.int64, sep=" "), np.diff(n_before, prepend=0)
 
 
 def _quote(line: bytes) -> str:

@@ -67,24 +67,20 @@ def parse_npz(
     if layout is not None and layout.tobytes().rstrip(b"\0") != b"csr":
         raise FormatError(name, "contains a sparse matrix that is not csr")
     if set(arrays) == set(_PARTS):
-        X = _matrix(name, "X", arrays)
-        _check_width(stream, "feature", X, n_features)
-        return X, None
-    for matrices in (("X",), ("X", "Y")):
-        if set(arrays) == {f"{matrix}_{part}" for matrix in matrices for part in _PARTS}:
-            break
-    else:
+        arrays = {f"X_{part}": array for part, array in arrays.items()}
+    wanted = ("X", "feature", n_features), ("Y", "label", n_labels)
+    wanted = wanted if len(arrays) > len(_PARTS) else wanted[:1]
+    if set(arrays) != {f"{matrix}_{part}" for matrix, *_ in wanted for part in _PARTS}:
         raise FormatError(name, f"expected the arrays of X and Y, got {sorted(arrays)[:9]}")
-    X, *rest = (
-        _matrix(name, matrix, {part: arrays[f"{matrix}_{part}"] for part in _PARTS})
-        for matrix in matrices
-    )
-    _check_width(stream, "feature", X, n_features)
-    if not rest:
-        return X, None
-    _check_width(stream, "label", rest[0], n_labels)
+    found = []
+    for matrix, noun, width in wanted:
+        one = _matrix(name, matrix, [arrays[f"{matrix}_{part}"] for part in _PARTS])
+        if width is None:
+            stream.limits.check_columns(name, noun, one.shape[1], one.nnz)
+        found.append(one)
+    X = found[0]
     try:
-        return X, check_labels(rest[0], n_rows=X.shape[0]).matrix
+        return X, check_labels(found[1], n_rows=X.shape[0]).matrix if len(found) > 1 else None
     except ValueError as error:
         raise FormatError(name, str(error)) from error
 
@@ -145,11 +141,6 @@ def _check_members(
     return result
 
 
-def _check_width(stream: InputStream, noun: str, matrix: Csr, width: int | None) -> None:
-    if width is None:
-        stream.limits.check_columns(stream.name, noun, matrix.shape[1], matrix.nnz)
-
-
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     """Read one array; the sizes in its header are compared with the size of the member."""
     with archive.open(member) as source:
@@ -181,8 +172,8 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
     return np.frombuffer(data, dtype=dtype)
 
 
-def _matrix(name: str, matrix: str, arrays: dict[str, NDArray[Any]]) -> Csr:
-    indptr, indices, data, shape = (arrays[part] for part in _PARTS)
+def _matrix(name: str, matrix: str, arrays: list[NDArray[Any]]) -> Csr:
+    indptr, indices, data, shape = arrays
     whole = all(array.dtype.kind in "iu" for array in (indptr, indices, shape))
     if (
         not whole

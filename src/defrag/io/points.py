@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from scipy import sparse
 
@@ -32,12 +32,10 @@ from defrag.io.files import (
 )
 from defrag.io.npz import parse_npz, write_npz
 from defrag.io.xmc import (
-    FileWarnings,
-    check_declared,
     check_limit,
+    check_parsed,
     check_rows,
     parse_text,
-    parser_warnings,
     read_labels,
     read_svmlight,
     write_svmlight,
@@ -128,9 +126,6 @@ def _suffix(path: str) -> str:
 def text_form(path: str, form: str | None = None) -> CorpusForm | None:
     """Return the format of a file of texts, by a word or by its name; None for points.
 
-    - Raises ValueError if the path is a folder without texts; names the files in it that can be
-      read.
-
     Examples
     --------
     >>> text_form("docs.jsonl"), text_form("docs", "lines"), text_form("train.txt")
@@ -203,8 +198,8 @@ def read_points(
     """
     name = os.fspath(path)
     form = form or form_of_name(name)
-    widths: dict[str, Any] = {"n_features": n_features, "n_labels": n_labels}
-    checks: dict[str, Any] = {"strict": strict, "allow_truncated": allow_truncated}
+    widths = {"n_features": n_features, "n_labels": n_labels}
+    checks = {"strict": strict, "allow_truncated": allow_truncated}
     if form == "svmlight":
         base = check_base(name, zero_based)
         X, Y = read_svmlight(path, zero_based=base, strict=strict, limits=limits, **widths)
@@ -215,20 +210,38 @@ def read_points(
     if labels is None:
         return points
     if points.Y is not None:
-        beside = display_name(labels)
-        raise FormatError(display_name(path), f"has labels already, besides those of {beside}")
+        message = f"has labels already, besides those of {display_name(labels)}"
+        raise FormatError(display_name(path), message)
     Y = read_labels(labels, n_labels=n_labels, limits=limits, **checks)
     check_rows(display_name(labels), points.X, Y)
     return replace(points, Y=Y)
 
 
-def parse_points(stream: InputStream, form: str | None = None, **options: Any) -> Points:
+def parse_points(
+    stream: InputStream,
+    form: str | None = None,
+    *,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    **checks: bool,
+) -> Points:
     """Read XMC text or an archive from an open stream; see :func:`read_points`."""
     refuse_texts(stream)
-    found: PointForm = "npz" if data_form(stream) == "npz" else "xmc"
+    layout = data_form(stream)
+    found: PointForm = "npz" if layout == "npz" else "xmc"
     if form not in {None, found}:
         raise ValueError(f"{stream.name}: expected {form}, found {found}")
-    return Points(*parse_data(stream, **options), found)
+    check_limit("n_features", n_features)
+    check_limit("n_labels", n_labels)
+    if found == "npz":
+        X, Y = parse_npz(stream, n_features=n_features, n_labels=n_labels)
+        X = _widen(stream.name, "feature", X, n_features)
+        return Points(X, Y if Y is None else _widen(stream.name, "label", Y, n_labels), "npz")
+    widths = {"n_features": n_features}
+    if layout == "combined":
+        widths["n_labels"] = n_labels
+    parsed = parse_text(stream, layout, **checks, **widths)
+    return Points(parsed.pairs, parsed.labels if layout == "combined" else None)
 
 
 def refuse_texts(stream: InputStream) -> None:
@@ -244,17 +257,18 @@ def refuse_texts(stream: InputStream) -> None:
     forms = likely_forms(stream)
     if forms:
         flags = " or ".join(f"--from {form}" for form in forms)
-        message = (
-            "looks like texts: commands that take texts read them with "
-            f"{flags}; a matrix begins with a line of the numbers of points, features and labels"
+        raise FormatError(
+            stream.name,
+            f"looks like texts: commands that take texts read them with {flags}; a matrix begins "
+            "with a line of the numbers of points, features and labels",
         )
-        raise FormatError(stream.name, message)
     got = shown(header.decode("utf-8", "replace").strip())
-    message = (
+    raise FormatError(
+        stream.name,
         f"the header must be the numbers of points, features and labels, got '{got}': texts need "
-        f"--from FORMAT, one of {', '.join(CORPUS_FORMS)}"
+        f"--from FORMAT, one of {', '.join(CORPUS_FORMS)}",
+        1,
     )
-    raise FormatError(stream.name, message, 1)
 
 
 def check_base(path: str, zero_based: bool | None) -> bool:
@@ -311,29 +325,6 @@ def data_form(stream: InputStream) -> DataForm:
     return "features" if len(words) == 2 else "combined"
 
 
-def parse_data(
-    stream: InputStream,
-    *,
-    n_features: int | None = None,
-    n_labels: int | None = None,
-    strict: bool = False,
-    allow_truncated: bool = False,
-) -> tuple[Csr, Csr | None]:
-    """Read points and labels from an open stream, whose content shows the format."""
-    check_limit("n_features", n_features)
-    check_limit("n_labels", n_labels)
-    form = data_form(stream)
-    if form == "npz":
-        X, Y = parse_npz(stream, n_features=n_features, n_labels=n_labels)
-        X = _widen(stream.name, "feature", X, n_features)
-        return X, None if Y is None else _widen(stream.name, "label", Y, n_labels)
-    widths = {"n_features": n_features}
-    if form == "combined":
-        widths["n_labels"] = n_labels
-    parsed = parse_text(stream, form, strict=strict, allow_truncated=allow_truncated, **widths)
-    return parsed.pairs, parsed.labels if form == "combined" else None
-
-
 def first_line(stream: InputStream) -> bytes:
     """Return the first line of a stream that is not a comment; it is not advanced."""
     start = 0
@@ -358,19 +349,15 @@ class RowBlocks:
     r"""The features of a data file, block by block.
 
     Text is parsed a few megabytes at a time; an archive is read at once. Labels are checked
-    and discarded.
-
-    - ``strict``, ``allow_truncated``: as in `read_xmc`.
-    - ``n_rows``, ``n_features``: sizes declared by the header. After the last block, ``n_rows`` is
-      the true number.
+    and discarded. ``n_rows`` and ``n_features`` are the sizes that the header declares; after the
+    last block, ``n_rows`` is the true number.
     """
 
     def __init__(
         self, stream: InputStream, *, strict: bool = False, allow_truncated: bool = False
     ) -> None:
         self.name = stream.name
-        self._strict = strict
-        self._allow_truncated = allow_truncated
+        self._checks = {"strict": strict, "allow_truncated": allow_truncated}
         self._finished = False
         form = data_form(stream)
         if form == "npz":
@@ -401,10 +388,7 @@ class RowBlocks:
                 break
             parsed = self._take()
         self.n_rows = found
-        file_warnings = FileWarnings(self.name, strict=self._strict)
-        check_declared(file_warnings, declared, found, allow_truncated=self._allow_truncated)
-        for message, line in parser_warnings(parsed):
-            file_warnings.add(message, line)
+        check_parsed(self.name, parsed, (declared, found), **self._checks)
 
     def _take(self) -> ParsedText:
         """Return the rows of the next lines; after the last line, the remaining rows."""
@@ -430,11 +414,7 @@ def cut_rows(X: Csr) -> Iterator[Csr]:
 
 
 def read_names(path: str, expected: int | None, noun: str, column: str) -> list[str]:
-    """Read the names of the columns of a matrix, one per line.
-
-    - ``expected`` (optional): number of columns, if it is known.
-    - ``noun``, ``column``: nouns for a name and a column in error messages.
-    """
+    """Read the names of the columns of a matrix, one per line; ``expected`` is their number."""
     with open_input(path) as stream:
         text = stream.read_all().decode("utf-8", "surrogateescape")
     names = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
@@ -446,10 +426,7 @@ def read_names(path: str, expected: int | None, noun: str, column: str) -> list[
 
 
 def write_names(path: str, names: Sequence[str]) -> None:
-    """Write names, one per line.
-
-    - Raises ValueError if a name has a line break.
-    """
+    """Write names, one per line; raise ValueError if one has a line break."""
     for name in names:
         if "\n" in name or name.endswith("\r"):
             raise ValueError(f"{path}: a name must be one line, got {name!r}")

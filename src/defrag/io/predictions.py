@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +33,7 @@ def parse_predictions(
     strict: bool = False,
     allow_truncated: bool = False,
 ) -> Csr:
-    """Read predicted labels with ids from an open stream, as a matrix of scores.
-
-    Labels may be in any order, and a repeated label in a line is an error. Those with a score of
-    zero are stored. ``n_labels`` overrides the header.
-    """
+    """Read predicted labels with ids from an open stream, as a matrix of scores, also of zero."""
     checks = {"strict": strict, "allow_truncated": allow_truncated}
     return parse_text(stream, "scores", n_labels=n_labels, **checks).pairs
 
@@ -78,10 +73,7 @@ def write_predictions(path: PathLike, scores: MatrixLike) -> None:
 
 
 def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes]:
-    """Yield the lines of ``write_predictions`` for a block of points.
-
-    - ``labels``, shape (n, k): label ids, best first, padded with -1.
-    """
+    """Yield the lines of ``write_predictions`` for ids of labels, best first, padded with -1."""
     found = labels >= 0
     indptr = np.append(0, np.cumsum(found.sum(axis=1)))
     shape = (len(labels), n_labels)
@@ -132,25 +124,10 @@ def _check_scores(scores: MatrixLike) -> Csr:
 
 # --- Predictions with names, and JSON lines.
 
-PredictionForm: TypeAlias = Literal["ids", "names", "json"]
-"""Format of a file of predictions."""
-
 _LONGEST_HEADER_BYTES = 1 << 16
 
 
-@dataclass(frozen=True)
-class NamedPredictions:
-    """Labels and scores of each point."""
-
-    # Names, or ids if ``are_ids``.
-    labels: list[list[Any]]
-    # Their scores.
-    scores: list[list[float]]
-    # Whether labels are ids.
-    are_ids: bool
-
-
-def prediction_form(stream: InputStream) -> PredictionForm:
+def prediction_form(stream: InputStream) -> Literal["ids", "names", "json"]:
     """Return the format of predictions by their first line; the stream is not advanced.
 
     The header of the format with ids is two numbers, which cannot be a line of names: a name is
@@ -163,12 +140,10 @@ def prediction_form(stream: InputStream) -> PredictionForm:
     return "ids" if words and all(word.isdigit() for word in words) else "names"
 
 
-def parse_named_predictions(stream: InputStream, form: PredictionForm) -> NamedPredictions:
-    """Read names and scores from an open stream.
-
-    - Raises FormatError if a line violates the format; names the line.
-    """
-    parse: Callable[[str], tuple[list[Any], list[float]]]
+def parse_named_predictions(
+    stream: InputStream, form: Literal["names", "json"]
+) -> tuple[list[list[Any]], list[list[float]]]:
+    """Read the labels, names or ids, and the scores of each point from an open stream."""
     parse = _parse_json if form == "json" else _parse_names
     rows, scores, kinds = [], [], set()
     for number, line in numbered_lines(stream):
@@ -185,7 +160,7 @@ def parse_named_predictions(stream: InputStream, form: PredictionForm) -> NamedP
             raise FormatError(stream.name, "a score is not finite", number)
         rows.append(labels)
         scores.append(values)
-    return NamedPredictions(rows, scores, kinds == {int})
+    return rows, scores
 
 
 def _parse_json(line: str) -> tuple[list[Any], list[float]]:
@@ -194,8 +169,9 @@ def _parse_json(line: str) -> tuple[list[Any], list[float]]:
     except (ValueError, RecursionError) as error:
         what = getattr(error, "msg", type(error).__name__)
         raise ValueError(f"invalid JSON: {what}") from None
-    labels = item.get("labels") if isinstance(item, dict) else None
-    scores = item.get("scores") if isinstance(item, dict) else None
+    labels, scores = (
+        item.get(key) if isinstance(item, dict) else None for key in ("labels", "scores")
+    )
     if (
         not isinstance(labels, list)
         or not isinstance(scores, list)

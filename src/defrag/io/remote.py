@@ -28,9 +28,9 @@ def open_uri(uri: PathLike) -> IO[bytes]:
 
 
 def matching_uris(uri: str) -> list[str]:
-    """Return the files of a store that match a pattern, in order."""
+    """Return the files of a store that match a pattern."""
     files, path = _located(uri)
-    return [files.unstrip_protocol(one) for one in sorted(files.glob(path))]
+    return [files.unstrip_protocol(one) for one in files.glob(path)]
 
 
 def version_of(uri: PathLike) -> list[Any]:

@@ -6,7 +6,6 @@ readers here keep nothing, so that a file of a million concepts costs no more th
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
@@ -28,9 +27,8 @@ from defrag.io.files import (
     InputStream,
     PathLike,
     ReadLimits,
-    display_name,
+    check_form,
     open_input,
-    without_compression,
 )
 from defrag.io.triples import Triple, read_n_triples, read_rdf_xml, read_turtle
 
@@ -58,17 +56,8 @@ _BY_SUFFIX: dict[str, ThesaurusForm] = {
 def open_statements(
     path: PathLike, form: ThesaurusForm | None = None, limits: ReadLimits | None = None
 ) -> Iterator[Iterator[Statement]]:
-    """Open a thesaurus to read its statements one by one.
-
-    - Raises ValueError if the format is unknown, or if none is given and the name does not show it.
-    - Raises FormatError while reading, if the file violates a rule of its format.
-    """
-    plain = without_compression(os.fspath(path)).lower()
-    form = form or next((one for end, one in _BY_SUFFIX.items() if plain.endswith(end)), None)
-    if form not in THESAURUS_FORMS:
-        known = ", ".join(THESAURUS_FORMS)
-        got = "its name does not show which" if form is None else f"got {form!r}"
-        raise ValueError(f"{display_name(path)}: the format must be one of {known}: {got}")
+    """Open a thesaurus to read its statements one by one; the format shows in the name."""
+    form = check_form(path, form, _BY_SUFFIX, THESAURUS_FORMS)
     with open_input(path, limits) as stream:
         yield _READERS[form](stream)
 

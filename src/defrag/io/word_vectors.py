@@ -10,6 +10,7 @@ last ``p`` parts of a line are the vector. Only the words of a vocabulary are ke
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -79,13 +80,12 @@ def read_word_vectors(
         places.setdefault(word.encode("utf-8", "surrogatepass"), []).append(place)
     found = np.zeros(len(vocabulary), dtype=np.bool_)
     with open_input(path, limits) as stream:
-        file_warnings = FileWarnings(stream.name, strict=strict)
+        file_warnings = FileWarnings(stream.name, strict)
         lines = _numbered_lines(stream)
-        size, line = _first_line(stream.name, lines)
+        size, first = _first_line(stream.name, lines)
         rows: list[Floats] = []
         row_of = np.zeros(len(vocabulary), dtype=np.int64)
-        while line is not None:
-            number, text = line
+        for number, text in chain(first, lines):
             parts = text.rsplit(b" ", size)
             if len(parts) != size + 1:
                 message = f"expected a word and {size} numbers, got {len(parts)} parts"
@@ -98,23 +98,18 @@ def read_word_vectors(
                     row_of[where] = len(rows)
                     rows.append(_values(stream.name, parts[1:], number))
                     found[where] = True
-            line = next(lines, None)
-        _check_size(stream.name, len(vocabulary), size, len(rows))
+        n_bytes, n_words = 4 * size * len(vocabulary), len(vocabulary)
+        # Few words were found, and the array for all words would be large.
+        if n_bytes > max(_FREE_BYTES, _MAX_WORDS_PER_FOUND * 4 * size * len(rows)):
+            raise FormatError(
+                stream.name,
+                f"has {len(rows)} of {n_words} words, and {size} numbers for each: too few words "
+                f"for {n_bytes} bytes of vectors",
+            )
     vectors = np.zeros((len(vocabulary), size), dtype=np.float32)
     if rows:
         vectors[found] = np.stack(rows)[row_of[found]]
     return WordVectors(vectors, found)
-
-
-def _check_size(name: str, n_words: int, size: int, n_found: int) -> None:
-    """Raise FormatError if few words were found and the array for all words would be large."""
-    n_bytes = 4 * size * n_words
-    if n_bytes > max(_FREE_BYTES, _MAX_WORDS_PER_FOUND * 4 * size * n_found):
-        raise FormatError(
-            name,
-            f"has {n_found} of {n_words} words, and {size} numbers for each: too few words for "
-            f"{n_bytes} bytes of vectors",
-        )
 
 
 def _numbered_lines(stream: InputStream) -> Iterator[tuple[int, bytes]]:
@@ -131,24 +126,25 @@ def _numbered_lines(stream: InputStream) -> Iterator[tuple[int, bytes]]:
 
 def _first_line(
     name: str, lines: Iterator[tuple[int, bytes]]
-) -> tuple[int, tuple[int, bytes] | None]:
+) -> tuple[int, list[tuple[int, bytes]]]:
     """Return the number of dimensions and the first line with a vector."""
-    first = next(lines, None)
-    if first is None:
+    first = list(islice(lines, 1))
+    if not first:
         raise FormatError(name, "the file is empty")
-    number, text = first
+    number, text = first[0]
     parts = text.split(b" ")
     header = len(parts) == 2 and all(part.isdigit() for part in parts)
-    first = next(lines, None) if header else first
+    first = list(islice(lines, 1)) if header else first
     # The declared size is compared with a line before memory is allocated for it.
     size = (int(parts[1]) if len(parts[1]) <= 9 else 2**31) if header else len(parts) - 1
     if size < 1:
         raise FormatError(name, "expected a word and the numbers of its vector", number)
-    if first is not None and len(first[1].split(b" ")) < size + 1:
-        message = f"expected a word and {size} numbers, got {len(first[1].split(b' '))} parts"
-        raise FormatError(name, message, first[0])
-    if first is None and header:
+    if not first:
         raise FormatError(name, "a header, but no vector", number)
+    n_parts = len(first[0][1].split(b" "))
+    if n_parts < size + 1:
+        message = f"expected a word and {size} numbers, got {n_parts} parts"
+        raise FormatError(name, message, first[0][0])
     return size, first
 
 

@@ -8,7 +8,7 @@ grammar (``predictions.py``); ``points.py`` finds out which format a file has.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from defrag import _native
@@ -190,31 +190,29 @@ def write_svmlight(
 
 # --- Parsing, with errors and warnings that name file and line.
 
-_REPEATED_FEATURES = "features are repeated in a line, here first; their values were summed"
-_REPEATED_LABELS = "labels are repeated in a line, here first; they count once"
-_NON_FINITE = "values are not finite, here first; they were dropped"
-_SKIPPED_LINES = (
-    "empty lines were skipped, here first; a point without labels and features is a line with "
-    "one space"
-)
+_TALLIES = {
+    "repeated_features": "features are repeated in a line, here first; their values were summed",
+    "repeated_labels": "labels are repeated in a line, here first; they count once",
+    "non_finite": "values are not finite, here first; they were dropped",
+    "skipped_lines": "empty lines were skipped, here first; a point without labels and features is "
+    "a line with one space",
+}
+"""What the parser counts."""
 
 
+@dataclass(frozen=True)
 class FileWarnings:
-    """Warnings about a file, which are errors if ``strict``.
+    """Warnings about a file, which are errors if ``strict``."""
 
-    - ``strict``: whether to raise FormatError instead of warning.
-    """
+    name: str
+    strict: bool
 
-    def __init__(self, name: str, *, strict: bool) -> None:
-        self.name = name
-        self.strict = strict
-
-    def add(self, message: str, line: int | None = None, stacklevel: int = 5) -> None:
+    def add(self, message: str, line: int | None = None) -> None:
         """Warn, or raise FormatError if ``strict``."""
         if self.strict:
             raise FormatError(self.name, message, line)
         place = self.name if line is None else f"{self.name}:{line}"
-        warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=stacklevel)
+        warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=6)
 
 
 def _read(
@@ -257,38 +255,33 @@ def parse_text(
     ):
         if options.get(f"n_{noun}s") is None:
             stream.limits.check_columns(stream.name, noun, matrix.shape[1], matrix.nnz)
-    file_warnings = FileWarnings(stream.name, strict=strict)
     n_rows = (parsed.labels if layout == "labels" else parsed.pairs).shape[0]
-    if parsed.declared_rows is not None:
-        check_declared(file_warnings, parsed.declared_rows, n_rows, allow_truncated=allow_truncated)
-    for message, line in parser_warnings(parsed):
-        file_warnings.add(message, line)
+    rows = parsed.declared_rows, n_rows
+    check_parsed(stream.name, parsed, rows, strict=strict, allow_truncated=allow_truncated)
     return parsed
 
 
-def check_declared(
-    file_warnings: FileWarnings, declared: int, n_rows: int, *, allow_truncated: bool
+def check_parsed(
+    name: str,
+    parsed: ParsedText,
+    rows: tuple[int | None, int],
+    *,
+    strict: bool,
+    allow_truncated: bool,
 ) -> None:
-    """Compare the declared number of points: warn if there are more, raise if there are fewer."""
-    if declared == n_rows:
-        return
-    message = f"the header declares {declared} points, the file has {n_rows}"
-    if declared > n_rows and not allow_truncated:
-        message += "; a truncated file is read only with allow_truncated"
-        raise FormatError(file_warnings.name, message)
-    file_warnings.add(message, stacklevel=6)
-
-
-def parser_warnings(parsed: ParsedText) -> Iterator[tuple[str, int]]:
-    """Yield the warnings of the parser, each with the first line it concerns."""
-    for tally, message in (
-        (parsed.repeated_features, _REPEATED_FEATURES),
-        (parsed.repeated_labels, _REPEATED_LABELS),
-        (parsed.non_finite, _NON_FINITE),
-        (parsed.skipped_lines, _SKIPPED_LINES),
-    ):
+    """Issue the warnings of the parser, and compare the declared and the true number of points."""
+    file_warnings = FileWarnings(name, strict)
+    declared, n_rows = rows
+    if declared is not None and declared != n_rows:
+        message = f"the header declares {declared} points, the file has {n_rows}"
+        if declared > n_rows and not allow_truncated:
+            message += "; a truncated file is read only with allow_truncated"
+            raise FormatError(name, message)
+        file_warnings.add(message)
+    for field, message in _TALLIES.items():
+        tally = getattr(parsed, field)
         if tally.count:
-            yield f"{tally.count} {message}", tally.first_line
+            file_warnings.add(f"{tally.count} {message}", tally.first_line)
 
 
 def check_limit(name: str, value: int | None) -> None:

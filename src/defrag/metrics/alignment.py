@@ -107,8 +107,7 @@ def read_any_predictions(
         if form == "ids":
             matrix = parse_predictions(stream, strict=strict, allow_truncated=allow_truncated)
             return Predictions(name, matrix, [])
-        found = parse_named_predictions(stream, form)
-    return Predictions(name, found.labels, found.scores, escaped=form == "names")
+        return Predictions(name, *parse_named_predictions(stream, form), escaped=form == "names")
 
 
 def align(
