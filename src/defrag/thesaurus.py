@@ -14,7 +14,7 @@ import unicodedata
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -356,10 +356,8 @@ class Thesaurus:
     def merged(self, other: Thesaurus) -> Thesaurus:
         """Return both thesauri as one; a concept that the other names replaces the own one."""
         gone = set(other.ids[np.flatnonzero(np.diff(other.first_names))].tolist())
-        builder = _Builder("")
-        for one in (*other.statements(), *(s for s in self.statements() if s[0] not in gone)):
-            builder.add(one)
-        return builder.finish("thesaurus")
+        kept = (one for one in self.statements() if one[0] not in gone)
+        return _build(chain(other.statements(), kept), "thesaurus", "")
 
     def statements(self) -> Iterator[Statement]:
         """Yield all that the columns say, as the readers do."""
@@ -368,13 +366,11 @@ class Thesaurus:
         for concept in ids:
             yield concept, "concept", "", ""
         whats: tuple[What, What] = ("alternative", "preferred")
-        for concept, code, preferred, text in zip(
-            self.name_concepts, self.name_languages, self.name_preferred, self.names, strict=True
-        ):
+        names = self.name_concepts, self.name_languages, self.name_preferred, self.names
+        for concept, code, preferred, text in zip(*names, strict=True):
             yield ids[concept], whats[preferred], text, codes[code]
-        for concept, code, text in zip(
-            self.description_concepts, self.description_languages, self.descriptions, strict=True
-        ):
+        described = self.description_concepts, self.description_languages, self.descriptions
+        for concept, code, text in zip(*described, strict=True):
             yield ids[concept], "description", text, codes[code]
         for concept, text in zip(self.notation_concepts, self.notations, strict=True):
             yield ids[concept], "notation", text, ""

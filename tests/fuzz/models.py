@@ -3,6 +3,7 @@
 import functools
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import clone
 
 from defrag import TextClassifier, TextVectorizer, Thesaurus, load
 from defrag.exceptions import ModelFormatError
-from defrag.text.ranker import N_KINDS, Ranker, n_weights
+from defrag.text.ranker import n_weights
 from tests.contract.subject import OTHER, STRANGE, small_data, subjects, text_subjects
 from tests.fuzz.broken import broken_models
 from tests.helpers import model_drafts as drafts
@@ -39,8 +40,8 @@ def texts_with_names():
     names = sorted({name for row in labels for name in row})
     thesaurus = Thesaurus.of({"id": name, "name": [name, "matrix"]} for name in [*names, "x"])
     model = TextClassifier(random_state=0).fit(texts, labels, thesaurus=thesaurus)
-    weights = np.random.default_rng(0).normal(size=(N_KINDS, n_weights(15) // N_KINDS))
-    model.naming_ = model.naming_.with_ranker(Ranker(weights, adds=True), "added")
+    weights = np.random.default_rng(0).normal(size=n_weights(15))
+    model.naming_ = replace(model.naming_, use="added", weights=weights)
     return model
 
 

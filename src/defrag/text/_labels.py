@@ -21,7 +21,6 @@ from defrag.io.files import PathLike
 from defrag.persistence.fields import Part
 from defrag.text.naming import LabelNames, NameEvidence, Naming
 from defrag.text.ranker import Ranker
-from defrag.text.shortlist import LabelTexts
 from defrag.thesaurus import Match, Thesaurus, unknown_label
 from defrag.typing import Csr, Floats, Ids
 
@@ -45,14 +44,10 @@ def check_thesaurus(labels: Labels, thesaurus: Thesaurus | None) -> None:
     """Raise ValueError if a thesaurus does not have names of any of the labels of the texts."""
     if thesaurus is None:
         return
-    if (
-        not labels.multilabel
-        or labels.dense
-        or labels.classes is None
-        or (labels.classes.dtype != object)
-    ):
+    known = labels.classes
+    if not labels.multilabel or labels.dense or known is None or known.dtype != object:
         raise ValueError(NAMES_ONLY)
-    names = labels.classes.tolist()
+    names = known.tolist()
     if names and (thesaurus.numbers(names) < 0).all():
         raise ValueError(
             "thesaurus must have labels of the texts by their ids, but has none of them: texts "
@@ -149,7 +144,7 @@ class LabelTable:
         self.current = current_labels(self.classes, thesaurus)
         self.names: LabelNames | None = None
         self.evidence: NameEvidence | None = None
-        self._texts: LabelTexts | None = None
+        self._texts: dict[str | None, list[list[str | None]]] = {}
         if thesaurus is None:
             return
         same = names is not None and names.thesaurus is thesaurus
@@ -192,11 +187,14 @@ class LabelTable:
 
     def texts_in(self, language: str | None) -> list[list[str | None]] | None:
         """Return the names and the descriptions of all labels, None without a thesaurus."""
-        if self.thesaurus is None:
-            return None
-        if self._texts is None or self._texts.language != language:
-            self._texts = LabelTexts(self.classes, self.thesaurus, language)
-        return [self._texts.names, self._texts.descriptions]
+        found, known = self._texts.get(language), self.thesaurus
+        if found is None and known is not None:
+            labels = self.classes.tolist()
+            numbers = known.numbers(labels).tolist()
+            descriptions = [None if i < 0 else known.description(i, language) for i in numbers]
+            found = [[self.name(label, language) for label in labels], descriptions]
+            self._texts = {language: found}  # of one language at a time
+        return found
 
     @cached_property
     def _searched(self) -> Thesaurus:

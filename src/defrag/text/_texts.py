@@ -56,11 +56,7 @@ def texts_at(texts: Sequence[str], places: NDArray[np.int64]) -> Iterator[str]:
 
 
 def check_texts(texts: Any) -> Sequence[str]:
-    """Return texts as a list of strings in Unicode's normal form C, or those checked before.
-
-    - Raises ValueError if ``texts`` is one string, or if an item is not a string or has a lone
-      surrogate.
-    """
+    """Return texts as a list of strings in Unicode's normal form C, or those checked before."""
     if isinstance(texts, Texts):
         return texts
     if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
@@ -94,19 +90,12 @@ def _normalise(number: int, text: str) -> str:
 
 
 def check_text_labels(labels: Any, n_texts: int) -> Labels:
-    """Return validated labels of texts.
+    """Return validated labels of texts: lists of names or numbers, classes, or a 0/1 matrix.
 
-    - ``labels`` (sequence of lists, or of classes, or 0/1 matrix): lists of names, or of numbers,
-      have one column for each that occurs. A data frame of 0 and 1 names its columns.
-    - ``n_texts``: the number of texts.
-    - Raises ValueError if their number differs from that of the texts, or if an item is not a
-      label.
+    Names and numbers have one column for each that occurs; a data frame names its columns.
     """
-    # Those of a scratch folder were checked with their texts.
-    return labels if isinstance(labels, Labels) else _checked_labels(labels, n_texts)
-
-
-def _checked_labels(labels: Any, n_texts: int) -> Labels:
+    if isinstance(labels, Labels):  # those of a scratch folder were checked with their texts
+        return labels
     if not hasattr(labels, "__len__") and hasattr(labels, "__array__"):
         labels = np.asarray(labels)
     if isinstance(labels, (str, bytes)) or not (
@@ -127,9 +116,8 @@ def _checked_labels(labels: Any, n_texts: int) -> Labels:
         if found.multilabel and columns and named:
             return replace(found, classes=_objects(columns))
         return found
-    if len(given) and not any(isinstance(row, (*LISTS, dict)) for row in given):
-        return check_labels(given, n_rows=n_texts)
-    if is_list_of_lists(given) and is_indicator(given):
+    one_each = len(given) and not any(isinstance(row, (*LISTS, dict)) for row in given)
+    if one_each or (is_list_of_lists(given) and is_indicator(given)):
         return check_labels(given, n_rows=n_texts)
     rows = [
         row if type(row) is list else _name_list(number, row) for number, row in enumerate(given)
@@ -147,10 +135,7 @@ def _checked_labels(labels: Any, n_texts: int) -> Labels:
 def spool_texts(
     scratch: Scratch, documents: Iterator[tuple[str, list[str] | None]]
 ) -> tuple[Texts, Labels | None]:
-    """Write texts and the names of their labels to a scratch folder, and return them mapped.
-
-    - ``documents``: either all of them have labels or none.
-    """
+    """Write texts and their labels, if all have any, to a scratch folder; return them mapped."""
 
     def blocks(known: Arrays) -> Iterator[Arrays]:
         n_known = len(known.get("lengths", ()))
@@ -239,11 +224,9 @@ class Lengths:
     kind: ClassVar[str] = "int or tuple of two ints"
 
     def describe(self) -> str:
-        """Return the rule in words."""
         return f"an int in [{self.low}, {self.high}], two of them in ascending order, or None"
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value satisfies the rule."""
         rule = Int(self.low, self.high)
         if not isinstance(value, (tuple, list)):
             return value is None or rule.accepts(value)
@@ -265,11 +248,9 @@ class LineWeights:
     kind: ClassVar[str] = "tuple of floats"
 
     def describe(self) -> str:
-        """Return the rule in words."""
         return "one to eight weights above 0 and up to 10, or None"
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value satisfies the rule."""
         if not isinstance(value, (tuple, list)):
             return value is None
         rule = Float(0.0, 10.0, open_low=True)
@@ -289,11 +270,9 @@ class StemmerName:
     kind: ClassVar[str] = "str"
 
     def describe(self) -> str:
-        """Return the rule in words."""
         return "the name of a stemmer, such as 'finnish', or None"
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value satisfies the rule."""
         return value is None or (
             isinstance(value, str) and re.fullmatch("[a-z][a-z_]{0,30}", value) is not None
         )
@@ -305,20 +284,14 @@ class Sentence:
     kind: ClassVar[str] = "str"
 
     def describe(self) -> str:
-        """Return the rule in words."""
         return "a string of at most 1,000 characters"
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value satisfies the rule."""
         return isinstance(value, str) and len(value) <= 1000
 
 
 def stem_words(stemmer: str, words: list[str]) -> list[str]:
-    """Return the stem of each word.
-
-    - Raises ImportError if PyStemmer is not installed.
-    - Raises ValueError if it has no such stemmer.
-    """
+    """Return the stem of each word."""
     # A word that is only a suffix has an empty stem; the word itself is kept.
     stems: list[str] = load_stemmer(stemmer).stemWords(words)
     return [stem or word for stem, word in zip(stems, words, strict=True)]
@@ -349,11 +322,7 @@ Extra: TypeAlias = Callable[[list[str]], Any]
 def extra_rows(
     extra: Extra, texts: Sequence[str], weight: float, n_columns: int | None = None
 ) -> Any:
-    """Compute extra features and scale each row to length ``weight``; zero rows stay zero.
-
-    Raises ValueError if the result is not a finite array of one row per text and ``n_columns``
-    columns.
-    """
+    """Compute extra features and scale each row to length ``weight``; zero rows stay zero."""
     if not callable(extra):
         raise ValueError(  # noqa: TRY004 - as every other bad parameter
             f"extra must be a function of a list of texts, got {extra!r}"

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag import _native
 from defrag._progress import logger
@@ -15,14 +17,10 @@ from defrag._scikit import clone
 from defrag._scratch import AS_JSON, kept
 from defrag.presets import held_out_ndcg, quick, usual
 from defrag.text.vectorizer import TextVectorizer
+from defrag.typing import Csr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.classifiers._base import Classifier
-    from defrag.typing import Csr
 
 LEAST_TEXTS = 5_000
 """Fewer texts are not tried: the held-out ones would be too few to tell."""

@@ -31,6 +31,7 @@ from defrag.text.naming import NameEvidence, Naming, Points
 from defrag.text.ranker import (
     N_BASE_NUMBERS,
     N_RANKED,
+    Numbers,
     base_numbers,
     fit_logistic,
     fold_of,
@@ -39,7 +40,6 @@ from defrag.text.ranker import (
 from defrag.text.shortlist import MOST_TEXTS, N_LISTED, Promise, learn_promises, promise_of
 from defrag.typing import Csr, Floats, Ids
 
-Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 LEAST_TEXTS = 1000
@@ -197,10 +197,7 @@ def answers_without(
     """Return what answers are, chosen on training texts that a part of the model is without.
 
     - ``blank``: the unfitted classifier.
-    - ``texts``: the training texts.
-    - ``points``: their rows, labels and weights.
     - ``table`` (optional): the labels of the model, with the ranker by names, if there is one.
-    - ``n_threads``: number of threads.
     - ``quick``: whether fewer texts teach it.
     - ``**aims``: as of :func:`learn_answers`.
     """
@@ -309,9 +306,8 @@ def learn_answers(
 ) -> tuple[Answers | None, str]:
     """Return what answers are, and how good they are, in words.
 
-    - ``labels``, ``scores``, shape (n_texts, n_ranked): rankings of texts that the model was not
-      trained on.
-    - ``Y``, shape (n_texts, n_labels): their labels.
+    - ``labels``, ``scores``, ``Y``: rankings of texts that the model was not trained on, and their
+      labels.
     - ``points``, shape (n_labels,): training texts of each label.
     - ``aim``: what the cut is chosen for.
     - ``least_precision`` (optional): share of the best labels that must be right.

@@ -6,11 +6,13 @@ are asked of the inner classifier by id; names are looked up only for what is re
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -19,11 +21,7 @@ from defrag._parameters import SEED_KIND, Choice, Float, Int, fitted, param
 from defrag._scikit import ClassifierMixin, available_if, check_is_fitted, clone
 from defrag._scratch import Coding, kept
 from defrag._validation import check_seed, require_labels
-from defrag.classifiers._answers import (
-    Calibration,
-    features_of_label,
-    has_probabilities,
-)
+from defrag.classifiers._answers import Calibration, features_of_label, has_probabilities
 from defrag.classifiers._base import WEIGHTS_RULE, Classifier
 from defrag.classifiers._composite import check_part
 from defrag.classifiers._following import Shapes, match_labels, previous_model
@@ -71,29 +69,20 @@ from defrag.text.ranker import LEAST_TEXTS, N_RANKED, fold_of, rank_with
 from defrag.text.shortlist import N_LISTED, Candidate, Promise, promise_of
 from defrag.text.vectorizer import TextVectorizer, n_features_in_file
 from defrag.thesaurus import Match, Thesaurus
+from defrag.typing import Csr, Floats, Ids, Seed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
     from sklearn.utils import Tags
     from typing_extensions import Self
 
     from defrag._native import KernelRows
     from defrag.explain import Explanation, Explanations, LabelFeatures
     from defrag.io.files import PathLike
-    from defrag.typing import Csr, Floats, Ids, Seed
-
 
 _K_RULE = Int(1)
 _THRESHOLD_RULE = Float(0.0, 1.0)
 _DEFAULT_THRESHOLD = 0.5
 _TREES_WITH_NAMES = 3
-
-
-def default_base() -> Classifier:
-    """Return the default classifier."""
-    return usual().base
 
 
 def default_vectorizer(**parameters: Any) -> TextVectorizer:
@@ -488,7 +477,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         return ("names" if base.dense_answers_ else "lists") if named else "ids"
 
     def _default_parts(self) -> dict[str, Callable[[], Any]]:
-        return {"base": default_base, "vectorizer": default_vectorizer}
+        return {"base": lambda: usual().base, "vectorizer": default_vectorizer}
 
     def _unfitted_base(
         self, seed: int, *, names_rank: bool = False, previous: TextClassifier | None = None
@@ -626,13 +615,9 @@ class TextClassifier(ClassifierMixin, Estimator):
         *,
         answers: bool = False,
     ) -> tuple[Ids, Floats]:
-        """Return the best labels of each text as places in ``classes_``.
+        """Return the best usable labels of each text as places in ``classes_``, and their scores.
 
-        - ``k``: how many labels; more than there are counts as all of them.
-        - ``usable``, shape (n_labels,): which labels may be returned.
-        - ``answers``: whether labels that are no answers are left out.
-        - Returns ``labels``, ``scores``: places by decreasing score, -1 where ``predict_topk`` has
-          no name, and scores between 0 and 1; as many as there are labels, at most k.
+        A place is -1 where ``predict_topk`` has no name.
         """
         if not hasattr(self, "classes_"):
             check_is_fitted(self)

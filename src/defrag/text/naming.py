@@ -7,11 +7,13 @@ that means is learnt from the training texts: of those with the name, how many h
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag import _native
@@ -22,21 +24,16 @@ from defrag.text.ranker import (
     N_KINDS,
     USES,
     Found,
+    Numbers,
     Ranker,
     is_better,
     learn_ranker,
     n_weights,
 )
+from defrag.typing import Csr, Floats, Ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from defrag.thesaurus import Thesaurus
-    from defrag.typing import Csr, Floats, Ids
-
-    Numbers = NDArray[np.float64]
 
 _MOST_FOUND = 50
 """Labels found in a text by their names, at most."""
@@ -58,10 +55,7 @@ def _name_to_find(name: str) -> str:
 
 
 class LabelNames:
-    """The names of the labels of a model, and an index that finds them.
-
-    - ``thesaurus``: their names.
-    """
+    """The names of the labels of a model, and an index that finds them."""
 
     def __init__(self, classes: NDArray[Any], thesaurus: Thesaurus) -> None:
         self.classes, self.thesaurus = classes, thesaurus
@@ -83,10 +77,10 @@ class LabelNames:
 
     def __getstate__(self) -> dict[str, Any]:
         # The index is built again; it is not part of a model.
-        return {name: one for name, one in vars(self).items() if name != "_table"}
+        return {name: one for name, one in vars(self).items() if name != "table"}
 
     @cached_property
-    def _table(self) -> tuple[_native.NameIndex, Numbers]:
+    def table(self) -> tuple[_native.NameIndex, Numbers]:
         """The index, and the logarithms of words, of labels with the same name, of characters."""
         found = [_name_to_find(name) for name in self.names]
         index = _native.NameIndex(found)
@@ -99,14 +93,9 @@ class LabelNames:
 
     def find(self, texts: Sequence[str], n_threads: int) -> tuple[Any, NDArray[np.int64]]:
         """Return the names in texts, and the text of each of them."""
-        found = self._table[0].find(list(texts), n_threads=n_threads)
+        found = self.table[0].find(list(texts), n_threads=n_threads)
         sizes = np.diff(found.ends, prepend=0)
         return found, np.repeat(np.arange(len(texts), dtype=np.int64), sizes)
-
-    @property
-    def sizes(self) -> Numbers:
-        """What is known about each name in itself, three logarithms."""
-        return self._table[1]
 
 
 def _check(part: Part) -> None:
@@ -170,11 +159,6 @@ class Naming:
         texts, hits = (np.append(one, np.int32(0))[taken] for one in (self.texts, self.hits))
         return Naming(self.use, texts, hits, self.points, self.weights)
 
-    def with_ranker(self, ranker: Ranker | None, use: str) -> Naming:
-        """Return the same with a ranker, None for none."""
-        weights = np.zeros(0) if ranker is None else ranker.weights.ravel()
-        return Naming(use, self.texts, self.hits, self.points, weights)
-
     def check_fits(self, names: LabelNames, n_trained: int) -> None:
         """Raise ValueError unless the counts are those of the names and labels of a model."""
         for noun, got, wanted in (
@@ -214,7 +198,8 @@ class NameEvidence:
         n_texts, link = self._links(names)
         # Of several names of a label, the one that says most; then the best labels of each text.
         best = np.lexsort((names, -link, labels, rows))
-        best = best[_first_of_each(rows[best] * self.names.n_labels + labels[best])]
+        keys = rows[best] * self.names.n_labels + labels[best]
+        best = best[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
         best = best[np.lexsort((labels[best], -link[best], rows[best]))]
         places = np.arange(len(best)) - np.searchsorted(rows[best], rows[best])
         n_found = np.bincount(rows[best], minlength=len(texts))
@@ -227,7 +212,7 @@ class NameEvidence:
             logits, logits * logits, np.log1p(n_texts[best]), found.title[at],
             np.log(found.times[at]), found.first[at], found.cover[at], found.density[at],
             found.inside[at], np.log1p(places), np.log1p(n_found[rows[best]]),
-            found.title[at] * logits, *self.names.sizes[:, chosen],
+            found.title[at] * logits, *self.names.table[1][:, chosen],
         )  # fmt: skip
         numbers = np.array(columns, dtype=np.float64)
         return Found(rows[best], labels[best], numbers, self._points)
@@ -256,13 +241,6 @@ class NameEvidence:
             else "no training text has it"
         )
         return f'name "{self.names.names[int(name)]}"{place} ({said})'
-
-
-def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which items of sorted keys differ from the item before."""
-    first = np.ones(len(keys), dtype=bool)
-    first[1:] = keys[1:] != keys[:-1]
-    return first
 
 
 Points: TypeAlias = "tuple[Csr, Csr, Floats | None]"
@@ -301,7 +279,9 @@ def learn_naming(
         return *rankings[names_help], evidence
 
     ranker, use = learn_ranker(texts, Y, train_without, n_threads=n_threads)
-    naming = Naming.count(names, texts, Y, n_threads).with_ranker(ranker, use)
+    counted = Naming.count(names, texts, Y, n_threads)
+    learnt = np.zeros(0) if ranker is None else ranker.weights.ravel()
+    naming = replace(counted, use=use, weights=learnt)
     return naming, with_names(names, points, rows_of) if names_help else points
 
 

@@ -9,22 +9,18 @@ not depend on threads or processors.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag.metrics._ranked import has_labels, hits_of
+from defrag.typing import Csr, Floats, Ids
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from defrag.typing import Csr, Floats, Ids
-
-    Numbers = NDArray[np.float64]
+Numbers: TypeAlias = NDArray[np.float64]
 
 N_RANKED = 50
 """Labels of the classifier that are candidates."""
@@ -97,11 +93,7 @@ def n_weights(n_numbers: int) -> int:
 
 
 def join_candidates(labels: Ids, scores: Floats, found: Found) -> Candidates:
-    """Return the labels of a ranking and those found by evidence as candidates.
-
-    - ``labels``, ``scores``, shape (n_texts, n_ranked): the ranking of the classifier.
-    - ``found``: the labels found in the same texts.
-    """
+    """Return the labels of a ranking of texts, and those that evidence found, as candidates."""
     n_labels = np.int64(len(found.points))
     rows, places = np.nonzero(labels >= 0)
     ranked = rows * n_labels + labels[rows, places]

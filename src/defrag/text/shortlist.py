@@ -7,20 +7,15 @@ as many other texts is to be expected. A label is reachable if it is among the b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defrag._parameters import Float
 from defrag.metrics._ranked import hits_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from defrag.thesaurus import Thesaurus
-    from defrag.typing import Csr, Floats, Ids
+from defrag.typing import Csr, Floats, Ids
 
 N_LISTED = 1000
 """Labels of a text that are ranked for a shortlist."""
@@ -73,10 +68,7 @@ def learn_promises(
 ) -> NDArray[np.float64]:
     """Return the promises for shares of 50% to 99%, one row each; none without a label found.
 
-    - ``labels``, ``scores``, shape (n_texts, n_ranked): rankings of texts that the model was not
-      trained on.
-    - ``Y``: their labels.
-    - ``log_odds``: of ranked labels.
+    They are learnt from rankings of texts that the model was not trained on, and their labels.
     """
     odds, hits = log_odds(labels, scores), hits_of(labels, Y)
     reachable = hits.sum(axis=1)
@@ -109,10 +101,7 @@ def _interval(found: NDArray[np.int64], all_of_them: NDArray[np.int64]) -> tuple
 
 
 def promise_of(promises: NDArray[np.float64] | None, recall: float) -> Promise:
-    """Return the promise of the least share that is enough.
-
-    - Raises ValueError if the share is out of range, or nothing was learnt.
-    """
+    """Return the promise of the least share that is enough."""
     if not RECALL_RULE.accepts(recall):
         raise ValueError(f"recall must be {RECALL_RULE.describe()}, got {recall!r}")
     if promises is None or not len(promises):
@@ -122,18 +111,3 @@ def promise_of(promises: NDArray[np.float64] | None, recall: float) -> Promise:
         )
     place = int(np.searchsorted(promises[:, 0], recall - 1e-9))
     return Promise(*promises[place].tolist())
-
-
-class LabelTexts:
-    """Names and descriptions of labels in one language, looked up once."""
-
-    def __init__(self, classes: NDArray[Any], thesaurus: Thesaurus, language: str | None) -> None:
-        self.language = language
-        self.names: list[str | None] = [None] * len(classes)
-        self.descriptions = list(self.names)
-        for place, number in enumerate(thesaurus.numbers(classes.tolist()).tolist()):
-            if number >= 0:
-                label = classes[place]
-                name = thesaurus.name(label, language)
-                self.names[place] = None if name == label else name
-                self.descriptions[place] = thesaurus.description(number, language)

@@ -63,10 +63,7 @@ def features_of_pairs(word_feature: Ids, n_features: int) -> Ids:
 class FeatureNames:
     """The names of features, built on demand.
 
-    - ``words``: the words, or n-grams.
-    - ``word_feature``: the feature of each word, or -1.
-    - ``pairs``, shape (n_pairs, 2): the words of each pair.
-    - ``n_lines``: how many first lines of texts have features of their own.
+    ``n_lines`` first lines of texts have features of their own; the rest is as in the vectoriser.
     """
 
     def __init__(self, words: Sequence[str], word_feature: Ids, pairs: Ids, n_lines: int) -> None:
@@ -138,19 +135,6 @@ def normalise_with_places(text: str) -> tuple[str, NDArray[np.int64] | None]:
         places[start : start + len(cluster)] = begin
     places[-1] = len(text)
     return "".join(clusters), places
-
-
-def to_original(
-    places: NDArray[np.int64], begins: Offsets, ends: Offsets
-) -> tuple[Offsets, Offsets]:
-    """Convert positions in a normalised text to positions in the original text.
-
-    - ``places``: of :func:`normalise_with_places`.
-    - ``begins``, ``ends``: spans of the normalised text, none of them empty.
-    """
-    # A span ends where the cluster of its last character does.
-    after = np.searchsorted(places, places[ends - 1], side="right")
-    return places[begins], places[np.minimum(after, len(places) - 1)]
 
 
 def _begins_cluster(character: str) -> bool:
@@ -469,7 +453,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         self.pairs_ = terms.pairs.reshape(-1, 2)
         self.idf_ = terms.idf
         self.trial_ = ""
-        self._set_features(features)
+        self._prepare(features)
 
     def _read(self, texts: Sequence[str], n_threads: int) -> TextCorpus:
         with progress_bar("reading texts", enabled=self.verbose > 0) as progress:
@@ -489,10 +473,13 @@ class TextVectorizer(TransformerMixin, Estimator):
             np.ascontiguousarray(self.idf_),
         )
 
-    def _prepare(self) -> None:
+    def _prepare(self, features: TextFeatures | None = None) -> None:
         """Build what model files do not contain: the tables of the kernels, and the names."""
-        lengths = Lengths.bounds(self.characters)
-        self._set_features(_native.text_features(self._terms(), lengths))
+        if features is None:
+            features = _native.text_features(self._terms(), Lengths.bounds(self.characters))
+        self.features_ = features
+        n_lines = len(self.lines or ())
+        self.names_ = FeatureNames(self.words_, self.word_feature_, self.pairs_, n_lines)
 
     @contextmanager
     def _at_rest(self) -> Iterator[None]:
@@ -503,11 +490,6 @@ class TextVectorizer(TransformerMixin, Estimator):
         del self.features_
         yield
         self._prepare()
-
-    def _set_features(self, features: TextFeatures) -> None:
-        self.features_ = features
-        n_lines = len(self.lines or ())
-        self.names_ = FeatureNames(self.words_, self.word_feature_, self.pairs_, n_lines)
 
     @on_snapshot
     def transform(self, texts: Sequence[str]) -> Csr:
@@ -601,7 +583,9 @@ class TextVectorizer(TransformerMixin, Estimator):
         ends = np.clip(word_begins[found.last] + found.ends, first, last)
         begins = np.minimum(begins, ends - 1)
         if places is not None:
-            begins, ends = to_original(places, begins, ends)
+            # A span ends where the cluster of its last character does.
+            after = np.searchsorted(places, places[ends - 1], side="right")
+            begins, ends = places[begins], places[np.minimum(after, len(places) - 1)]
         return TextSpans(found.features, begins, ends)
 
     @on_snapshot
