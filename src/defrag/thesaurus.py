@@ -453,10 +453,7 @@ _COLUMNS = tuple(name for name in Thesaurus.__annotations__ if name[0] != "_")
 
 
 class Match(NamedTuple):
-    """A concept that a search found.
-
-    ``name`` is the one to show, ``matched`` the one with the words; not ``exact`` if it lacks them.
-    """
+    """A concept that a search found: the name to show, and the one that has the words if exact."""
 
     label: str
     name: str

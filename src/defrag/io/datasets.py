@@ -225,11 +225,7 @@ def tf_idf(counts: Csr, document_frequency: NDArray[Any], n_documents: int) -> C
 
 
 def read_bundle(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Read the header and the sections of a bundled data set.
-
-    - Returns ``header``: format version, sizes and sections.
-    - Returns ``sections``: the sections by name.
-    """
+    """Read the header of a bundled data set, with version and sizes, and its sections by name."""
     name = os.fspath(path)
     try:
         content = lzma.decompress(Path(path).read_bytes())
@@ -259,25 +255,14 @@ def _load_debian() -> Dataset:
         ) from error
     header, sections = read_bundle(DEBIAN)
     n_features, n_labels = int(header["n_features"]), int(header["n_labels"])
-    counts = {
-        part: _matrix(sections, f"{part}.words", n_features, np.int32) for part in ("train", "test")
-    }
-    frequency = np.bincount(counts["train"].indices, minlength=n_features)
-    splits = {
-        part: Split(
-            tf_idf(counts[part], frequency, counts["train"].shape[0]),
-            _matrix(sections, f"{part}.labels", n_labels, np.float32),
-        )
-        for part in counts
-    }
-    return Dataset(
-        "debian",
-        splits["train"],
-        splits["test"],
-        _names(sections["label_names"]),
-        _names(sections["feature_names"]),
-        _DESCRIPTIONS["debian"],
-    )
+    parts = ("train", "test")
+    counts = [_matrix(sections, f"{part}.words", n_features, np.int32) for part in parts]
+    frequency = np.bincount(counts[0].indices, minlength=n_features)
+    rows = [tf_idf(words, frequency, counts[0].shape[0]) for words in counts]
+    labels = [_matrix(sections, f"{part}.labels", n_labels, np.float32) for part in parts]
+    splits = map(Split, rows, labels)
+    names = [_names(sections[section]) for section in ("label_names", "feature_names")]
+    return Dataset("debian", *splits, *names, _DESCRIPTIONS["debian"])
 
 
 def _matrix(sections: dict[str, bytes], prefix: str, n_columns: int, dtype: type) -> Csr:
@@ -312,16 +297,13 @@ def _load_folder(name: str) -> Dataset:
     train = Split(*read_xmc(path, labels_path=labels))
     path, labels = _files_of(folder, name, "test")
     # Ids of test files beyond those of the training points would be of another data set.
-    columns = train.X.shape[1], train.Y.shape[1]
-    test = Split(*read_xmc(path, labels_path=labels, n_features=columns[0], n_labels=columns[1]))
-    return Dataset(
-        name,
-        train,
-        test,
-        _names_file(folder / "labels.txt.xz"),
-        _names_file(folder / "vocab.txt.xz"),
-        _DESCRIPTIONS[name],
-    )
+    columns = {"n_features": train.X.shape[1], "n_labels": train.Y.shape[1]}
+    test = Split(*read_xmc(path, labels_path=labels, **columns))
+    names = [
+        _names(lzma.decompress(path.read_bytes())) if path.is_file() else None
+        for path in (folder / "labels.txt.xz", folder / "vocab.txt.xz")
+    ]
+    return Dataset(name, train, test, *names, _DESCRIPTIONS[name])
 
 
 # Names of files without their packing: those of all our data sets and of later versions of the
@@ -335,13 +317,11 @@ _PACKED = ("", ".xz", ".gz")
 
 def _folder_of(place: Path, name: str) -> Path:
     """Return the folder of a data set, which may have the name it has in its archive."""
-    wanted = place / name
-    if name in REPOSITORY and not wanted.is_dir():
+    known = [name]
+    if name in REPOSITORY:
         one = REPOSITORY[name]
-        known = {one.title, f"{one.title}.bow", one.folder}
-        found = sorted(path for path in place.glob("*") if path.name in known and path.is_dir())
-        return found[0] if found else wanted
-    return wanted
+        known += sorted({one.title, f"{one.title}.bow", one.folder})
+    return next((place / one for one in known if (place / one).is_dir()), place / name)
 
 
 def _files_of(folder: Path, name: str, part: str) -> tuple[Path, Path | None]:
@@ -358,7 +338,3 @@ def _files_of(folder: Path, name: str, part: str) -> tuple[Path, Path | None]:
         f"data set {name!r} requires {forms} in {folder}, plain or as .xz or .gz; DEFRAG_DATA is "
         f"{os.fspath(folder.parent)!r}"
     )
-
-
-def _names_file(path: Path) -> NDArray[Any] | None:
-    return _names(lzma.decompress(path.read_bytes())) if path.is_file() else None

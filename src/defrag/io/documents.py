@@ -34,12 +34,9 @@ if TYPE_CHECKING:
 
 
 class Document(NamedTuple):
-    """A text of a corpus.
+    """A text of a corpus, with its first line, counted from 1, or a file of its own.
 
-    - ``line`` (optional): its first line, counted from 1; None if the text is a file of its own.
-    - ``labels`` (optional): the names of its labels; None if the corpus does not list labels for
-      it.
-    - ``file`` (optional): its own file, if the corpus is a folder.
+    ``labels`` are None if the corpus does not list labels for it.
     """
 
     line: int | None
@@ -50,10 +47,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """How a corpus is read, as far as the file does not show it; each format uses some options.
-
-    Raises ValueError if the separator is empty, or the delimiter or the encoding is none.
-    """
+    """How a corpus is read, as far as the file does not show it; each format uses some options."""
 
     # Names of the columns of a table, or keys of JSON objects.
     # Several are joined, and are the first lines of the text but for the last.
@@ -74,13 +68,9 @@ class CorpusOptions:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        if (
-            self.delimiter is not None
-            and self.delimiter != "tab"
-            and (len(self.delimiter) != 1 or self.delimiter in '"\r\n')
-        ):
-            got = repr(self.delimiter)
-            raise ValueError(f"the delimiter must be one character or tab, got {got}")
+        given = _delimiter(self)
+        if given is not None and (len(given) != 1 or given in '"\r\n'):
+            raise ValueError(f"the delimiter must be one character or tab, got {given!r}")
         if self.encoding is not None:
             try:
                 b"0".decode(self.encoding)
@@ -197,8 +187,7 @@ def labels_of(
     """
     if isinstance(value, str):
         return split(value)
-    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
-        value = value.tolist() if hasattr(value, "tolist") else value
+    value = value.tolist() if hasattr(value, "tolist") else value
     labels = []
     for one in value if isinstance(value, (list, tuple)) else (value,):
         given = next((one[k] for k in _NAME_KEYS if k in one), one) if type(one) is dict else one
@@ -478,10 +467,7 @@ def _tsv_records(stream: InputStream, delimiter: str) -> Iterator[tuple[int, lis
 def few_columns(
     stream: InputStream, lines: Iterable[tuple[int, str]], delimiter: str
 ) -> Iterator[tuple[int, str]]:
-    """Yield lines that may be split: an empty field takes sixty times the memory of its delimiter.
-
-    - Raises FormatError if a line has very many delimiters.
-    """
+    """Yield lines that may be split; an empty field takes sixty times the memory of a delimiter."""
     for number, line in lines:
         if len(line) > _MOST_FIELDS and line.count(delimiter) > _MOST_FIELDS:
             rule = f"a line of a table may have {_MOST_FIELDS} delimiters, got more"
@@ -550,7 +536,7 @@ def json_objects(
 ) -> Iterator[tuple[int, Any]]:
     """Yield the objects of JSON lines, or of an array, with the numbers of their first lines.
 
-    - ``split``: a function of lines; what it returns in place of the bytes of one is yielded.
+    What ``split`` returns in place of the bytes of a line is yielded as it is.
     """
     if stream.peek(1 << 10).removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
         yield from _array_objects(stream)
@@ -728,8 +714,6 @@ def numbered_lines(stream: InputStream) -> Iterator[tuple[int, str]]:
 
     Lines end with a line feed; a carriage return before it is dropped. Other Unicode line
     separators are part of the text.
-
-    - Raises FormatError if a line is not UTF-8.
     """
     for number, line in _numbered(stream, _split):
         yield number, _decoded(stream.name, number, line)
@@ -872,10 +856,7 @@ def _one_name(field: str) -> list[str]:
 
 
 def split_uris(field: str) -> list[str]:
-    """Split URIs at white space and remove the angle brackets of Annif.
-
-    - Raises ValueError if a URI is empty.
-    """
+    """Split URIs at white space and remove the angle brackets of Annif."""
     uris = [word.removeprefix("<").removesuffix(">") for word in field.split()]
     if not all(uris):
         raise ValueError(f"an empty URI in {shown(field)}")

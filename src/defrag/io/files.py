@@ -91,11 +91,7 @@ class ReadLimits:
         )
 
     def check_lines(self, name: str, n_lines: int, n_empty: int, packed: int | None) -> None:
-        """Raise FormatError if there are many lines that hold little.
-
-        - ``n_empty``: number of lines without anything but blanks.
-        - ``packed``: size of the compressed lines in bytes; None if they are not compressed.
-        """
+        """Raise FormatError if there are many lines that hold little, or take few packed bytes."""
         if n_lines <= self.max_lines:
             return
         if n_empty > _EMPTY_PER_FILLED_LINE * (n_lines - n_empty):
@@ -299,9 +295,6 @@ def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[Inp
     """Open a file for reading; gzip, bzip2, xz and zstd are recognised by their first bytes.
 
     - ``path``: a file, a URI, a FIFO with a writer, or ``-`` for standard input.
-    - Yields ``stream``: the bytes, decompressed.
-    - Raises FormatError if ``path`` is a directory or a device, or expands beyond the limits.
-    - Raises OSError if the file does not exist or cannot be read.
     """
     name = display_name(path)
     with _open_raw(os.fspath(path), name) as raw:
@@ -415,7 +408,6 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
 
     - ``path``: the target; ``-`` is standard output. The file is compressed if its name ends in
       ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. Devices and FIFOs are written directly.
-    - Yields ``file``: the open file.
     """
     text = os.fsdecode(path)
     if text == "-":

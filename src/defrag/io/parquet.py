@@ -27,10 +27,7 @@ _ROWS_AT_A_TIME = 10_000
 
 
 def load_pyarrow() -> Any:
-    """Return pyarrow, with its submodule ``parquet``.
-
-    - Raises ImportError if pyarrow is not installed.
-    """
+    """Return pyarrow, with its submodule ``parquet``."""
     try:
         import pyarrow.parquet  # noqa: PLC0415 - an extra
     except ImportError:
@@ -52,7 +49,6 @@ def read_batches(
 
     - ``path``: the file, its URI, or a folder whose files are read in the order of their names.
     - ``choose``: returns the columns to read, given the name of a file and its columns.
-    - Raises FormatError if a file is damaged or not in the Parquet format.
     """
     pyarrow = load_pyarrow()
     folder = Path(path)

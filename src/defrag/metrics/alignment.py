@@ -141,10 +141,12 @@ def align(
     50.0
     """
     others = [truth] if train is None else [truth, train]
+    for other in others:
+        if other.have_names != truth.have_names:
+            kinds = "has label names", "is a matrix"
+            own, theirs = kinds if other.have_names else kinds[::-1]
+            raise ValueError(f"{other.name}: {own}, but {truth.name} {theirs}")
     if truth.have_names:
-        for other in others:
-            if not other.have_names:
-                raise ValueError(f"{other.name}: is a matrix, but {truth.name} has label names")
         if predictions.have(int):
             raise ValueError(
                 f"{predictions.name}: has label ids, but {truth.name} has names: predict with a "
@@ -155,8 +157,6 @@ def align(
     if isinstance(scores, list):
         scores = _by_id(predictions, truth, names)
     for other in others:
-        if other.have_names:
-            raise ValueError(f"{other.name}: has label names, but {truth.name} is a matrix")
         _check_same(predictions, other, "label", scores.shape[1], other.labels.shape[1])
     _check_same(predictions, truth, "point", scores.shape[0], truth.labels.shape[0])
     return Aligned(truth.labels, scores, None if train is None else train.labels)

@@ -81,10 +81,7 @@ def current_labels(classes: NDArray[Any], thesaurus: Thesaurus | None) -> NDArra
 def chosen_labels(
     what: str, words: Sequence[str], classes: NDArray[Any], thesaurus: Thesaurus | None
 ) -> NDArray[np.bool_]:
-    """Return which labels are among some words: labels, ``type=...`` or ``scheme=...``.
-
-    Raises ValueError if a word is none of them; begins with ``what``.
-    """
+    """Return which labels are among some words: labels, ``type=...`` or ``scheme=...``."""
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         raise ValueError(f"{what} must be a list of labels, type=... or scheme=..., got {words!r}")
     labels = {label: number for number, label in enumerate(classes.tolist())}
