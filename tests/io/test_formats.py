@@ -6,13 +6,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io import (
-    read_groups,
-    read_word_vectors,
-    write_groups,
-    write_npz,
-    write_predictions,
-)
+from defrag.io import read_groups, read_word_vectors, write_groups, write_npz, write_predictions
 from defrag.io.xmc import read_svmlight, write_svmlight
 from tests.data import read_data, read_npz, read_predictions
 

@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io import (
-    ReadLimits,
-    read_groups,
-    read_texts,
-    read_xmc,
-    write_npz,
-)
+from defrag.io import ReadLimits, read_groups, read_texts, read_xmc, write_npz
 from defrag.io.files import InputStream
 from defrag.io.npz import parse_npz
 from defrag.io.xmc import read_features, read_labels, read_svmlight

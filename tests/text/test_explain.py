@@ -5,15 +5,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import MaxAbsScaler
 
-from defrag import (
-    Agglomerated,
-    DiSMEC,
-    Focused,
-    LabelTree,
-    TextClassifier,
-    TextVectorizer,
-    load,
-)
+from defrag import Agglomerated, DiSMEC, Focused, LabelTree, TextClassifier, TextVectorizer, load
 from defrag.agglomeration import Tight
 from defrag.classifiers.pipeline import TopKPipeline
 

@@ -11,11 +11,4 @@ from defrag.explain.explanation import (
 )
 from defrag.explain.parts import Step
 
-__all__ = [
-    "Contribution",
-    "Explanation",
-    "Explanations",
-    "LabelFeatures",
-    "Segment",
-    "Step",
-]
+__all__ = ["Contribution", "Explanation", "Explanations", "LabelFeatures", "Segment", "Step"]

@@ -10,10 +10,7 @@ from defrag.io.npz import write_npz
 from defrag.io.points import Points, read_points, write_points
 from defrag.io.predictions import write_predictions
 from defrag.io.word_vectors import WordVectors, read_word_vectors
-from defrag.io.xmc import (
-    read_xmc,
-    write_xmc,
-)
+from defrag.io.xmc import read_xmc, write_xmc
 
 __all__ = [
     "Dataset",

@@ -256,10 +256,7 @@ def corpus_files(path: PathLike) -> list[str]:
 
 
 def _in_turn(
-    files: list[str],
-    form: CorpusForm,
-    options: CorpusOptions,
-    limits: ReadLimits | None,
+    files: list[str], form: CorpusForm, options: CorpusOptions, limits: ReadLimits | None
 ) -> Iterator[Document]:
     """Yield the documents of several files."""
     for file in files:

@@ -23,13 +23,7 @@ from defrag.io.documents import (
     numbered_lines,
     shown,
 )
-from defrag.io.files import (
-    InputStream,
-    PathLike,
-    ReadLimits,
-    check_form,
-    open_input,
-)
+from defrag.io.files import InputStream, PathLike, ReadLimits, check_form, open_input
 from defrag.io.triples import Triple, read_n_triples, read_rdf_xml, read_turtle
 
 ThesaurusForm: TypeAlias = Literal["jsonl", "csv", "tsv", "turtle", "n-triples", "rdf-xml"]

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from defrag._propensity import inverse_propensity
 from defrag.metrics.alignment import Predictions, Truth, align, read_any_predictions
-from defrag.metrics.clustering import (
-    balance,
-    evaluate_clustering,
-    normalised_entropy,
-)
+from defrag.metrics.clustering import balance, evaluate_clustering, normalised_entropy
 from defrag.metrics.description import describe_groups, describe_points, describe_texts
 from defrag.metrics.erasure import ErasureCurve, erase_features, erasure_curve
 from defrag.metrics.ranking import (

@@ -125,10 +125,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         kw_only=False,
     )
     vectorizer: TextVectorizer | None = param(
-        doc="How texts become rows.",
-        default=None,
-        kind="TextVectorizer, optional",
-        kw_only=False,
+        doc="How texts become rows.", default=None, kind="TextVectorizer, optional", kw_only=False
     )
     preset: str | None = param(
         Choice((None, *PRESETS)),
