@@ -5,6 +5,7 @@ import io
 import lzma
 import tracemalloc
 import zipfile
+from functools import partial
 
 import numpy as np
 import pytest
@@ -126,17 +127,10 @@ WIDE_TEXTS = {
     "split features": (read_features, f"1 {HUGE}\n1:1\n", "features, but only"),
     "split labels": (read_labels, f"1 {HUGE}\n1:1\n", "labels, but only"),
     "predictions": (read_predictions, f"1 {HUGE}\n1:1\n", "labels, but only"),
-    "svmlight": (
-        lambda path: read_svmlight(path, zero_based=True),
-        f"0 {HUGE}:1\n",
-        f"{HUGE + 1} features",
-    ),
-    "groups": (
-        lambda path: read_groups(path, allow_missing=True),
-        f"1\n1 {HUGE}\n",
-        f"{HUGE + 1} features, but only 1 entries",
-    ),
-}
+    "svmlight": (partial(read_svmlight, zero_based=True), f"0 {HUGE}:1\n", f"{HUGE + 1} features"),
+    "groups": (partial(read_groups, allow_missing=True), f"1\n1 {HUGE}\n",
+               f"{HUGE + 1} features, but only 1 entries"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WIDE_TEXTS)
@@ -249,33 +243,22 @@ def test_members_of_archive_are_bounded_together(tmp_path):
         read_npz(path, limits=ReadLimits(max_bytes=3000))
 
 
-def test_member_listed_twice_is_refused(tmp_path):
-    whole = npz_bytes()
-    end = whole.rindex(b"PK\x05\x06")
-    start = int.from_bytes(whole[end + 16 : end + 20], "little")
-    entry = whole[start : whole.index(b"PK\x01\x02", start + 4)]
-    tail = bytearray(whole[end:])
-    tail[8:12] = (5).to_bytes(2, "little") * 2
-    tail[12:16] = (end - start + len(entry)).to_bytes(4, "little")
-    (tmp_path / "a.npz").write_bytes(whole[:end] + entry + bytes(tail))
-    names = r"'X_data', 'X_indices', 'X_indptr', 'X_indptr', 'X_shape'"
-    with pytest.raises(FormatError, match=rf"expected the arrays of X and Y, got \[{names}\]"):
-        read_npz(tmp_path / "a.npz")
-
-
-def test_member_with_many_entries_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("kept", "copies", "names"),
+    [(4, 1, r"\['X_data', 'X_indices', 'X_indptr', 'X_indptr', 'X_shape'\]"), (0, 300, "")],
+)
+def test_member_with_many_entries_is_refused(tmp_path, kept, copies, names):
     """A directory may list one member under many names, or one name many times."""
     whole = npz_bytes()
     end = whole.rindex(b"PK\x05\x06")
     start = int.from_bytes(whole[end + 16 : end + 20], "little")
-    entry_end = whole.index(b"PK\x01\x02", start + 4)
-    entry = whole[start:entry_end]
-    many = whole[:start] + entry * 300
+    entry = whole[start : whole.index(b"PK\x01\x02", start + 4)]
+    listed = (whole[start:end] if kept else b"") + entry * copies
     tail = bytearray(whole[end:])
-    tail[8:12] = (300).to_bytes(2, "little") * 2
-    tail[12:16] = (len(entry) * 300).to_bytes(4, "little")
-    (tmp_path / "a.npz").write_bytes(many + bytes(tail))
-    with pytest.raises(FormatError, match="expected the arrays of X and Y, got"):
+    tail[8:12] = (kept + copies).to_bytes(2, "little") * 2
+    tail[12:16] = len(listed).to_bytes(4, "little")
+    (tmp_path / "a.npz").write_bytes(whole[:start] + listed + bytes(tail))
+    with pytest.raises(FormatError, match=f"expected the arrays of X and Y, got {names}"):
         read_npz(tmp_path / "a.npz")
 
 

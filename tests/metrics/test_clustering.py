@@ -8,6 +8,7 @@ from scipy import sparse
 
 from defrag import metrics
 from defrag._validation import check_matrix
+from defrag.io import read_groups, read_xmc
 from defrag.metrics import clustering
 from tests.oracles import metrics as oracle
 
@@ -130,28 +131,11 @@ def test_clustering_error_equals_oracle(problem):
     np.testing.assert_allclose(found, oracle.clustering_errors(X, labels, 6), atol=1e-7)
 
 
-def read_split(path):
-    """Read a file of the fixtures: "rows columns", then "id:value" pairs."""
-    lines = path.read_text().splitlines()
-    n_rows, n_columns = map(int, lines[0].split())
-    rows, columns, values = [], [], []
-    for i, line in enumerate(lines[1:]):
-        for pair in line.split():
-            column, value = pair.split(":")
-            rows.append(i)
-            columns.append(int(column))
-            values.append(float(value))
-    return sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_columns))
-
-
 @pytest.fixture(scope="module")
 def bibtex(data_folder):
     folder = data_folder / "fixtures"
-    X, Y = read_split(folder / "bibtex_trainX.txt"), read_split(folder / "bibtex_trainY.txt")
-    labels = np.full(X.shape[1], -1)
-    for k, line in enumerate((folder / "bibtex_group_official.txt").read_text().splitlines()[1:]):
-        labels[[int(j) for j in line.split()[1:]]] = k
-    return X, Y, labels
+    X, Y = read_xmc(folder / "bibtex_trainX.txt", labels_path=folder / "bibtex_trainY.txt")
+    return X, Y, read_groups(folder / "bibtex_group_official.txt", X.shape[1])
 
 
 def test_official_groups_of_bibtex_have_published_values(bibtex):

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import metrics
+from defrag.io.xmc import read_labels
 from tests.oracles import metrics as oracle
 
 # Scores are drawn with few entries on purpose.
@@ -217,59 +218,48 @@ def test_bad_predictions_are_refused(predictions, message):
         metrics.precision(np.array([[1, 0, 1], [0, 1, 0]]), predictions, 2)
 
 
-def test_bad_parameters_are_refused():
-    Y, predictions = np.eye(2), np.array([[0], [1]])
-    with pytest.raises(ValueError, match="k must be an int >= 1, got 0"):
-        metrics.precision(Y, predictions, 0)
-    with pytest.raises(ValueError, match="k must be an int >= 1, got True"):
-        metrics.evaluate(Y, predictions, k=(True,))
-    with pytest.raises(ValueError, match="k must have at least one number"):
-        metrics.evaluate(Y, predictions, k=())
-    with pytest.raises(ValueError, match="normalisation must be one of 'xmc', 'pyxclib', got 'x'"):
-        metrics.evaluate(Y, predictions, normalisation="x")
-    with pytest.raises(ValueError, match="denominator 'ideal' requires train_labels, got None"):
-        metrics.evaluate(Y, predictions, denominator="ideal")
-    with pytest.raises(ValueError, match="denominator 'ideal' requires inverse_propensity"):
-        metrics.coverage(Y, predictions, denominator="ideal")
-    with pytest.raises(ValueError, match="train_labels must have the 2 labels of Y_true, got 3"):
-        metrics.evaluate(Y, predictions, np.eye(3), k=(1,))
-    with pytest.raises(ValueError, match=r"for each of 2 labels, got shape \(3,\)"):
-        metrics.psp(Y, predictions, np.ones(3))
-    with pytest.raises(ValueError, match="finite and > 0, got 0"):
-        metrics.psp(Y, predictions, np.zeros(2))
-    with pytest.raises(ValueError, match="edges must be increasing ints"):
-        metrics.macro_precision(Y, predictions, Y, edges=(0, 50, 50))
-    with pytest.raises(ValueError, match="at least two percentages"):
-        metrics.macro_precision(Y, predictions, Y, edges=(0, 150))
+PAIR, TOP = np.eye(2), np.array([[0], [1]])
 
 
-def test_bad_propensities_are_refused():
-    with pytest.raises(ValueError, match="A must be a finite number >= 0, got -1"):
-        metrics.inverse_propensity(np.eye(2), A=-1)
-    with pytest.raises(ValueError, match="B must be a finite number >= 0, got nan"):
-        metrics.inverse_propensity(np.eye(2), B=float("nan"))
-    with pytest.raises(ValueError, match="B must be > 0 if a label has no training points"):
-        metrics.inverse_propensity(np.array([[1, 0]]), B=0)
-    with pytest.raises(ValueError, match="Y_train must have at least one point, got 0"):
-        metrics.inverse_propensity(sparse.csr_array((0, 3)))
-
-
-def read_labels(path):
-    """Read a label file of the fixtures: "rows labels", then "id:1" pairs."""
-    lines = path.read_text().splitlines()
-    n_rows, n_labels = map(int, lines[0].split())
-    rows = [[int(pair.split(":")[0]) for pair in line.split()] for line in lines[1:]]
-    rows += [[] for _ in range(n_rows - len(rows))]
-    indptr = np.cumsum([0, *map(len, rows)])
-    ids = np.array([label for row in rows for label in row])
-    return sparse.csr_array((np.ones(len(ids)), ids, indptr), shape=(n_rows, n_labels))
+@pytest.mark.parametrize(
+    ("compute", "message"),
+    [
+        (lambda: metrics.precision(PAIR, TOP, 0), "k must be an int >= 1, got 0"),
+        (lambda: metrics.evaluate(PAIR, TOP, k=(True,)), "k must be an int >= 1, got True"),
+        (lambda: metrics.evaluate(PAIR, TOP, k=()), "k must have at least one number"),
+        (lambda: metrics.evaluate(PAIR, TOP, normalisation="x"),
+         "normalisation must be one of 'xmc', 'pyxclib', got 'x'"),
+        (lambda: metrics.evaluate(PAIR, TOP, denominator="ideal"),
+         "denominator 'ideal' requires train_labels, got None"),
+        (lambda: metrics.coverage(PAIR, TOP, denominator="ideal"),
+         "denominator 'ideal' requires inverse_propensity"),
+        (lambda: metrics.evaluate(PAIR, TOP, np.eye(3), k=(1,)),
+         "train_labels must have the 2 labels of Y_true, got 3"),
+        (lambda: metrics.psp(PAIR, TOP, np.ones(3)), r"for each of 2 labels, got shape \(3,\)"),
+        (lambda: metrics.psp(PAIR, TOP, np.zeros(2)), "finite and > 0, got 0"),
+        (lambda: metrics.macro_precision(PAIR, TOP, PAIR, edges=(0, 50, 50)),
+         "edges must be increasing ints"),
+        (lambda: metrics.macro_precision(PAIR, TOP, PAIR, edges=(0, 150)),
+         "at least two percentages"),
+        (lambda: metrics.inverse_propensity(PAIR, A=-1), "A must be a finite number >= 0, got -1"),
+        (lambda: metrics.inverse_propensity(PAIR, B=np.nan),
+         "B must be a finite number >= 0, got nan"),
+        (lambda: metrics.inverse_propensity(np.array([[1, 0]]), B=0),
+         "B must be > 0 if a label has no training points"),
+        (lambda: metrics.inverse_propensity(sparse.csr_array((0, 3))),
+         "Y_train must have at least one point, got 0"),
+    ],
+)  # fmt: skip
+def test_bad_parameters_are_refused(compute, message):
+    with pytest.raises(ValueError, match=message):
+        compute()
 
 
 @pytest.fixture(scope="module")
 def eurlex(data_folder):
     folder = data_folder / "fixtures"
-    train = read_labels(folder / "eurlex_trn_X_Y.txt")
-    return train, read_labels(folder / "eurlex_tst_X_Y.txt"), folder / "eurlex_inv_prop.txt"
+    train, test = (read_labels(folder / f"eurlex_{part}_X_Y.txt") for part in ("trn", "tst"))
+    return train, test, folder / "eurlex_inv_prop.txt"
 
 
 def test_propensities_of_eurlex_are_published(eurlex):

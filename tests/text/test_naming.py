@@ -2,6 +2,7 @@
 
 import copy
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -185,8 +186,7 @@ def test_same_bits_for_any_number_of_threads_and_block(model, monkeypatch):
     expected = model.predict_topk(TEXTS[:50], k=60)
     assert expected[0].shape == (50, 60)
     monkeypatch.setattr("defrag.text.ranker._TEXTS_AT_A_TIME", 7)
-    for one, two in zip(other.predict_topk(TEXTS[:50], k=60), expected, strict=True):
-        np.testing.assert_array_equal(one, two)
+    np.testing.assert_equal(other.predict_topk(TEXTS[:50], k=60), expected)
 
 
 def test_file_and_copy_keep_the_ranker(model, tmp_path: Path):
@@ -194,8 +194,7 @@ def test_file_and_copy_keep_the_ranker(model, tmp_path: Path):
     model.save(path)
     expected = model.predict_topk(TEXTS[:20])
     for same in (defrag.load(path), copy.deepcopy(model)):
-        for one, two in zip(same.predict_topk(TEXTS[:20]), expected, strict=True):
-            np.testing.assert_array_equal(one, two)
+        np.testing.assert_equal(same.predict_topk(TEXTS[:20]), expected)
     defrag.load(path).save(tmp_path / "again.safetensors")
     assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
 
@@ -204,22 +203,16 @@ def test_file_and_copy_keep_the_ranker(model, tmp_path: Path):
     ("change", "message"),
     [
         ({"weights": np.zeros(3)}, "weights.* must have 104 items, got 3"),
-        (
-            {"texts": np.zeros(2, np.int32), "hits": np.zeros(2, np.int32)},
-            "counts of the 600 names of the thesaurus, got 2",
-        ),
+        (dict.fromkeys(("texts", "hits"), np.zeros(2, np.int32)),
+         "counts of the 600 names of the thesaurus, got 2"),
         ({"texts": np.zeros(600, np.int32), "hits": np.ones(600, np.int32)}, "at most .*texts"),
         ({"points": np.zeros(2, np.int32)}, r"counts of the \d+ labels, got 2"),
     ],
-)
+)  # fmt: skip
 def test_counts_of_other_names_are_refused(model, tmp_path: Path, change, message):
-    model.naming_ = Naming(**{**vars_of(model.naming_), **change})
+    model.naming_ = replace(model.naming_, **change)
     with pytest.raises(ModelFormatError, match=message):
         model.save(tmp_path / "model.safetensors")  # what is written is read first
-
-
-def vars_of(naming):
-    return {name: getattr(naming, name) for name in ("use", "texts", "hits", "points", "weights")}
 
 
 def test_new_labels_are_found_without_training(model):
@@ -228,8 +221,7 @@ def test_new_labels_are_found_without_training(model):
     before = model.predict_topk(TEXTS[:20])
     model.add_labels(Thesaurus.of([{"id": "new", "name": "Quantum foam"}]))
     assert model.predict_topk([text], k=5)[0][0, 0] == "new"
-    for one, two in zip(model.predict_topk(TEXTS[:20]), before, strict=True):
-        np.testing.assert_array_equal(one, two)
+    np.testing.assert_equal(model.predict_topk(TEXTS[:20]), before)
 
 
 @pytest.mark.parametrize("label", ["l003", "l599", "l017"])
