@@ -284,15 +284,15 @@ def open_corpus(
     """
     options = options or CorpusOptions()
     form = check_form(path, form or corpus_form(path), {}, CORPUS_FORMS)
-    files = corpus_files(path)
+    files, documents = corpus_files(path), None
     if files != [os.fspath(path)]:
-        yield Corpus(display_name(path), form, _in_turn(files, form, options, limits))
-        return
-    if form == "annif" and Path(path).is_dir():
-        yield Corpus(display_name(path), form, read_folder(Path(path), options, limits))
-        return
-    if form == "parquet":
-        yield Corpus(display_name(path), form, read_parquet(path, options))
+        documents = _in_turn(files, form, options, limits)
+    elif form == "annif" and Path(path).is_dir():
+        documents = read_folder(Path(path), options, limits)
+    elif form == "parquet":
+        documents = read_parquet(path, options)
+    if documents is not None:
+        yield Corpus(display_name(path), form, documents)
         return
     with open_input(path, limits) as given:
         stream = in_utf8(given, options.encoding)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -358,50 +359,42 @@ class RowBlocks:
     ) -> None:
         self.name = stream.name
         self._checks = {"strict": strict, "allow_truncated": allow_truncated}
-        self._finished = False
         form = data_form(stream)
         if form == "npz":
             X, _ = parse_npz(stream)
             self.n_rows, self.n_features = X.shape
             self._blocks = cut_rows(X)
             return
-        self._parser = _native.TextParser(form)
-        self._lines = stream.lines()
+        parts = _parsed_parts(stream, form)
         # An empty file or a wrong header fails here, before any output is written.
-        first = self._take()
-        while first.declared_rows is None:
-            first = self._take()
-        self.n_rows = first.declared_rows
-        self.n_features = first.pairs.shape[1]
-        self._blocks = self._parse_all(first)
+        first = next(part for part in parts if part.declared_rows is not None)
+        self.n_rows, self.n_features = first.declared_rows or 0, first.pairs.shape[1]
+        self._blocks = self._rows(chain([first], parts))
 
     def __iter__(self) -> Iterator[Csr]:
         return self._blocks
 
-    def _parse_all(self, parsed: ParsedText) -> Iterator[Csr]:
-        declared, found = self.n_rows, 0
-        while True:
+    def _rows(self, parts: Iterable[ParsedText]) -> Iterator[Csr]:
+        found = 0
+        for parsed in parts:
             if parsed.pairs.shape[0]:
                 found += parsed.pairs.shape[0]
                 yield parsed.pairs
-            if self._finished:
-                break
-            parsed = self._take()
-        self.n_rows = found
+        declared, self.n_rows = self.n_rows, found
         check_parsed(self.name, parsed, (declared, found), **self._checks)
 
-    def _take(self) -> ParsedText:
-        """Return the rows of the next lines; after the last line, the remaining rows."""
-        text = next(self._lines, None)
-        try:
-            if text is None:
-                self._finished = True
-                return self._parser.finish()
-            self._parser.feed(text)
-            return self._parser.take_rows()
-        except _native.ParseError as error:
-            line, message = error.args
-            raise FormatError(self.name, message, line or None) from None
+
+def _parsed_parts(stream: InputStream, form: str) -> Iterator[ParsedText]:
+    """Yield the rows of runs of lines and, after the last one, the remaining rows."""
+    parser = _native.TextParser(form)
+    try:
+        for text in stream.lines():
+            parser.feed(text)
+            yield parser.take_rows()
+        yield parser.finish()
+    except _native.ParseError as error:
+        line, message = error.args
+        raise FormatError(stream.name, message, line or None) from None
 
 
 def cut_rows(X: Csr) -> Iterator[Csr]:

@@ -159,33 +159,23 @@ def write_xmc(
 # --- svmlight text: no header, lines ``label,label feature:value ...``.
 
 
-def read_svmlight(
-    path: PathLike, *, zero_based: bool, zero_based_labels: bool = True, **how: Any
-) -> tuple[Csr, Csr]:
-    """Read points and labels; the file does not show whether their ids count from 0 or from 1.
+def read_svmlight(path: PathLike, *, zero_based: bool, **how: Any) -> tuple[Csr, Csr]:
+    """Read points and labels; the file does not show whether ids of features count from 0 or 1.
 
     The files on the LIBSVM page count features from 1, those of scikit-learn from 0. ``how`` is as
     of `read_xmc`; without numbers of columns, there are as many as the largest id needs.
     """
-    first_label = 0 if zero_based_labels else 1
-    parsed = _read(path, "svmlight", zero_based=zero_based, first_label=first_label, **how)
+    parsed = _read(path, "svmlight", zero_based=zero_based, first_label=0, **how)
     return parsed.pairs, parsed.labels
 
 
-def write_svmlight(
-    path: PathLike,
-    X: MatrixLike,
-    Y: LabelsLike,
-    *,
-    zero_based: bool,
-    zero_based_labels: bool = True,
-) -> None:
+def write_svmlight(path: PathLike, X: MatrixLike, Y: LabelsLike, *, zero_based: bool) -> None:
     """Write points and labels, such as ``0,2 1:0.5``; the file has no numbers of columns."""
     X = check_matrix(X, name="X")
     Y = check_labels(Y, n_rows=X.shape[0]).matrix
-    first = {"first_feature": 0 if zero_based else 1, "first_label": 0 if zero_based_labels else 1}
+    first = 0 if zero_based else 1
     with atomic_writer(path) as file:
-        file.writelines(_native.format_rows(X, Y, layout="svmlight", **first))
+        file.writelines(_native.format_rows(X, Y, layout="svmlight", first_feature=first))
 
 
 # --- Parsing, with errors and warnings that name file and line.

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag._progress import escaped, progress_pulse
+from defrag._validation import named_matrix
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io.files import display_name, open_input
 from defrag.io.npz import parse_npz
@@ -166,7 +167,7 @@ def _align_names(predictions: Predictions, others: list[Truth]) -> Aligned:
     rows = [[_as_written(row, predictions) for row in other.labels] for other in others]
     known = sorted({name for lists in (predictions.labels, *rows) for row in lists for name in row})
     numbers = {name: number for number, name in enumerate(known)}
-    truth, *seen = [_matrix(lists, numbers, None) for lists in rows]
+    truth, *seen = [named_matrix(lists, known)[0] for lists in rows]
     scores = _matrix(predictions.labels, numbers, predictions.scores)
     _check_same(predictions, others[0], "point", scores.shape[0], truth.shape[0])
     if truth.nnz and scores.nnz and not np.intersect1d(truth.indices, scores.indices).size:
@@ -196,18 +197,12 @@ def _by_id(predictions: Predictions, truth: Truth, names: Sequence[str] | None) 
     return _matrix(predictions.labels, numbers, predictions.scores)
 
 
-def _matrix(
-    rows: list[list[Any]], numbers: dict[Any, int], scores: list[list[float]] | None
-) -> Csr:
+def _matrix(rows: list[list[Any]], numbers: dict[Any, int], scores: list[list[float]]) -> Csr:
     indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
     indices = np.array([numbers[label] for row in rows for label in row], dtype=np.int32)
-    values = np.ones(len(indices)) if scores is None else [one for row in scores for one in row]
-    data = np.asarray(values, dtype=np.float32)
+    data = np.array([score for row in scores for score in row], dtype=np.float32)
     matrix = sparse.csr_array((data, indices, indptr), shape=(len(rows), len(numbers)))
     matrix.sort_indices()
-    if scores is None:
-        matrix.sum_duplicates()
-        matrix.data[:] = 1.0
     return matrix
 
 
