@@ -36,16 +36,14 @@ WIDE = {"beam_size": 1000}
     ("model", "rule"),
     [
         (LabelTree(max_leaf_size=3, root_arity=3), ("squared_hinge", 1.0, 0.4, 3)),
-        (
-            LabelTree(max_leaf_size=3, root_arity=3, hard_negatives=False),
-            ("squared_hinge", 1.0, 1.0, 3),
-        ),
+        (LabelTree(max_leaf_size=3, root_arity=3, hard_negatives=False),
+         ("squared_hinge", 1.0, 1.0, 3)),
         (Parabel(1, max_leaf_size=4), ("squared_hinge", 1.0, 1.0, 2)),
         (Bonsai(1, arity=3), ("squared_hinge", 0.98, 0.98, 2)),
         (PLT(max_leaf_size=4), ("logistic", 1.0, 1.0, 2)),
     ],
     ids=["label-tree", "label-tree-plain", "parabel", "bonsai", "plt"],
-)
+)  # fmt: skip
 def test_contributions_are_integrated_gradients(model, rule):
     model.set_params(random_state=0).fit(X, Y)
     loss, discount, leaf_discount, power = rule
@@ -144,9 +142,8 @@ def test_re_ranked_score_has_parts_of_base_and_prototype(widen):
             assert one.base + one.contributions.sum() == pytest.approx(one.score, abs=1e-9)
             assert one.notes[-1].startswith("re-ranked; the base gives the label 0.")
     other = next(label for label in range(20) if label not in ranked)
-    assert (
-        "not one of the labels that are re-ranked" in model.explain(X[[ROWS[-1]]], other).notes[-1]
-    )
+    note = model.explain(X[[ROWS[-1]]], other).notes[-1]
+    assert "not one of the labels that are re-ranked" in note
 
 
 def test_members_of_group_share_contribution():

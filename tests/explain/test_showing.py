@@ -117,9 +117,8 @@ def test_every_result_has_html():
 def test_dictionaries_are_json():
     one = in_text()
     data = json.loads(json.dumps(one.as_dict()))
-    assert data["features"][0] == {
-        "feature": 7, "name": "speech", "value": 0.5, "contribution": 0.4, "without": 0.1,
-    }  # fmt: skip
+    assert data["features"][0] == {"feature": 7, "name": "speech", "value": 0.5,
+                                   "contribution": 0.4, "without": 0.1}  # fmt: skip
     assert data["features"][2]["without"] is None
     assert "".join(piece["text"] for piece in data["segments"]) == one.text
     assert one.as_dict(n=1)["rest"] == pytest.approx(0.13)
@@ -130,9 +129,7 @@ def test_dictionaries_are_json():
 def test_segments_join_to_text_and_weights_add_up():
     one = in_text()
     pieces = one.segments()
-    assert [piece.text for piece in pieces] == [
-        "Voice", " for ", "speech", ", not ", "games",
-    ]  # fmt: skip
+    assert [piece.text for piece in pieces] == ["Voice", " for ", "speech", ", not ", "games"]
     assert [piece.weight for piece in pieces] == pytest.approx([0.2, 0, 0.4, 0, -0.07])
     with pytest.raises(ValueError, match="segments requires a text"):
         sample().segments()
@@ -154,24 +151,20 @@ def test_long_text_is_shown_around_heaviest_words():
     spans = [Span(7, len(text) - 7, len(text) - 1)]
     spans += [Span(j, text.index(word), text.index(word) + len(word)) for j, word in places]
     one = sample(contributions=np.array([0.3, 0.2, -0.07])).in_text(text, spans)
-    found = excerpt(one, context=6, short=100)
-    assert found.plain == (
+    shown = excerpt(one, context=6, short=100)
+    assert shown.plain == (
         "speech a a a ... a a a voice b b b ... b b b games c c c ... c c c speech"
         "\N{REPLACEMENT CHARACTER}"
     )
-    marks = [(found.plain[mark.start : mark.end], str(mark.style)) for mark in found.spans]
-    assert marks == [
-        ("speech", "bold green"), ("voice", "bold green"), ("games", "red underline"),
-        ("speech", "bold green"),
-    ]  # fmt: skip
+    marks = [(shown.plain[mark.start : mark.end], str(mark.style)) for mark in shown.spans]
+    for_it = "bold green"
+    assert marks == [("speech", for_it), ("voice", for_it), ("games", "red underline"),
+                     ("speech", for_it)]  # fmt: skip
     fewer = excerpt(one, context=6, short=100, most=1)
     assert fewer.plain == "a a a voice b b b"
     near = excerpt(one, context=120, short=100, most=1)
-    assert [near.plain[mark.start : mark.end] for mark in near.spans] == [
-        "speech",
-        "voice",
-        "games",
-    ]
+    found = [near.plain[mark.start : mark.end] for mark in near.spans]
+    assert found == ["speech", "voice", "games"]
     whole = excerpt(one, context=6, short=len(text))
     assert whole == highlighted(one)
     assert whole.plain == text.replace("\a", "\N{REPLACEMENT CHARACTER}")

@@ -15,17 +15,17 @@ Y = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 0], [0, 0, 1]], dtype=np.float3
 
 
 def assert_equal(found, expected):
-    assert found.shape == expected.shape
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found.toarray(), expected.toarray())
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        assert one.dtype == np.float32
+        np.testing.assert_array_equal(one.toarray(), other.toarray())
 
 
 @pytest.mark.parametrize("zero_based", [True, False])
 def test_svmlight_round_trip(tmp_path, zero_based):
     write_svmlight(tmp_path / "a", X, Y, zero_based=zero_based)
     found = read_svmlight(tmp_path / "a", zero_based=zero_based, n_features=3, n_labels=3)
-    assert_equal(found[0], X)
-    assert_equal(found[1], Y)
+    assert_equal(found, (X, Y))
 
 
 def test_svmlight_agrees_with_scikit_learn(tmp_path):
@@ -39,13 +39,12 @@ def test_svmlight_agrees_with_scikit_learn(tmp_path):
         points, labels, str(tmp_path / "a"), multilabel=True, zero_based=False, comment="from here"
     )
     found = read_svmlight(tmp_path / "a", zero_based=False, n_features=20, n_labels=7)
-    assert_equal(found[0], points)
-    assert_equal(found[1], labels)
+    assert_equal(found, (points, labels))
     write_svmlight(tmp_path / "b", points, labels, zero_based=True)
     theirs, lists = load_svmlight_file(
         str(tmp_path / "b"), multilabel=True, zero_based=True, n_features=20, dtype=np.float32
     )
-    assert_equal(sparse.csr_array(theirs), points)
+    assert_equal([sparse.csr_array(theirs)], [points])
     assert [list(map(int, row)) for row in lists] == [row.indices.tolist() for row in labels]
 
 
@@ -64,8 +63,7 @@ def test_npz_round_trip(tmp_path):
     first = (tmp_path / "a.npz").read_bytes()
     for reader in (read_npz, read_data):
         found = reader(tmp_path / "a.npz")
-        assert_equal(found[0], X)
-        assert_equal(found[1], Y)
+        assert_equal(found, (X, Y))
         assert found[0].data.flags.writeable
     write_npz(tmp_path / "a.npz", X, Y)
     assert (tmp_path / "a.npz").read_bytes() == first
@@ -78,7 +76,7 @@ def test_npz_round_trip(tmp_path):
 @pytest.mark.parametrize("compressed", [True, False])
 def test_npz_of_scipy_is_read(tmp_path, compressed):
     sparse.save_npz(tmp_path / "a.npz", sparse.csr_matrix(X.astype(np.float64)), compressed)
-    assert_equal(read_npz(tmp_path / "a.npz")[0], X)
+    assert_equal(read_npz(tmp_path / "a.npz")[:1], [X])
     sparse.save_npz(tmp_path / "a.npz", sparse.csc_matrix(X))
     with pytest.raises(FormatError, match="contains a sparse matrix that is not csr"):
         read_npz(tmp_path / "a.npz")
@@ -87,19 +85,13 @@ def test_npz_of_scipy_is_read(tmp_path, compressed):
 def test_read_data_widens_archives(tmp_path):
     write_npz(tmp_path / "a.npz", X, Y)
     wide = read_data(tmp_path / "a.npz", n_features=9, n_labels=8)
-    assert wide[0].shape == (3, 9)
-    assert wide[1].shape == (3, 8)
+    assert [one.shape for one in wide] == [(3, 9), (3, 8)]
     with pytest.raises(FormatError, match="feature index 2, but n_features is 2"):
         read_data(tmp_path / "a.npz", n_features=2)
 
 
 def archive(path, **arrays):
-    good = {
-        "X_indptr": np.array([0, 1]),
-        "X_indices": np.array([0]),
-        "X_data": np.array([1.0]),
-        "X_shape": np.array([1, 2]),
-    }
+    good = {"X_indptr": [0, 1], "X_indices": [0], "X_data": [1.0], "X_shape": [1, 2]}
     np.savez(path, **{**good, **arrays})
     return path
 

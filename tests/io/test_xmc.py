@@ -94,23 +94,15 @@ def test_empty_line_is_point(file):
     np.testing.assert_array_equal(Y.toarray(), [[0, 0], [0, 1], [0, 0]])
 
 
-def test_header_sets_number_of_columns(file):
-    X, Y = read_xmc(file(b"1 1000000 2000000\n1 1:1\n"))
-    assert X.shape == (1, 1_000_000)
-    assert Y.shape == (1, 2_000_000)
-
-
-def test_file_without_points_is_read(file):
-    X, Y = read_xmc(file(b"0 5 4\n"))
-    assert X.shape == (0, 5)
-    assert Y.shape == (0, 4)
-
-
-def test_arguments_override_header(file):
+def test_header_or_arguments_set_the_number_of_columns(file):
     path = file(b"1 2 2\n3 5:1\n")
-    X, Y = read_xmc(path, n_features=6, n_labels=4)
-    assert X.shape == (1, 6)
-    assert Y.shape == (1, 4)
+    wide, none = file(b"1 1000000 2000000\n1 1:1\n", "wide"), file(b"0 5 4\n", "none")
+    for found, n_rows, widths in (
+        (read_xmc(wide), 1, (1_000_000, 2_000_000)),
+        (read_xmc(none), 0, (5, 4)),
+        (read_xmc(path, n_features=6, n_labels=4), 1, (6, 4)),
+    ):
+        assert [matrix.shape for matrix in found] == [(n_rows, width) for width in widths]
     with pytest.raises(FormatError, match=r"txt:2: feature index 5, but n_features is 5 \(do the"):
         read_xmc(path, n_features=5, n_labels=4)
     with pytest.raises(ValueError, match=r"n_labels must be in \[0, 2\*\*31\), got -1"):
@@ -256,9 +248,11 @@ def data(draw):
 
 
 def assert_equal(found, expected):
-    assert found.shape == expected.shape
-    assert (found != expected).nnz == 0
-    assert found.data.tobytes() == expected.data.tobytes()
+    """Check that pairs of matrices have the same bits."""
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        assert (one != other).nnz == 0
+        assert one.data.tobytes() == other.data.tobytes()
 
 
 @pytest.mark.slow
@@ -269,15 +263,11 @@ def test_write_then_read_restores_bits(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("round", numbered=True)
     for name in ("a.txt", "a.gz"):
         write_xmc(folder / name, X, Y)
-        for found, expected in zip(read_xmc(folder / name, strict=True), data, strict=True):
-            assert_equal(found, expected)
+        assert_equal(read_xmc(folder / name, strict=True), data)
     write_xmc(folder / "X", X, Y, labels_path=folder / "Y")
-    for found, expected in zip(
-        read_xmc(folder / "X", labels_path=folder / "Y", strict=True), data, strict=True
-    ):
-        assert_equal(found, expected)
+    assert_equal(read_xmc(folder / "X", labels_path=folder / "Y", strict=True), data)
     write_xmc(folder / "F", X)
-    assert_equal(read_features(folder / "F", strict=True), X)
+    assert_equal([read_features(folder / "F", strict=True)], [X])
 
 
 @pytest.mark.slow
@@ -289,8 +279,7 @@ def test_file_of_many_blocks_is_read(file, monkeypatch):
     write_xmc(path, X, Y)
     for block in (1, 2, 7, 1000, 4096):
         monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", block)
-        for found, expected in zip(read_xmc(path), (X, Y), strict=True):
-            assert_equal(found, expected)
+        assert_equal(read_xmc(path), (X, Y))
 
 
 def test_numbers_are_written_in_their_shortest_form(tmp_path):

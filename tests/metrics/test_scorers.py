@@ -27,10 +27,8 @@ def folds(X, Y, name, train_labels=None):
     """Cross-validate by hand."""
     for train, test in KFold(3).split(X):
         model = LabelTree(random_state=0).fit(X[train], Y[train])
-        k = int(name[-1])
-        yield metrics.evaluate(Y[test], model.predict_topk(X[test], k)[0], train_labels, k=[k])[
-            name
-        ]
+        ranked = model.predict_topk(X[test], int(name[-1]))[0]
+        yield metrics.evaluate(Y[test], ranked, train_labels, k=[int(name[-1])])[name]
 
 
 @pytest.mark.parametrize("name", ["P@1", "P@3", "nDCG@5", "R@3", "coverage@1"])

@@ -56,9 +56,8 @@ def test_unreachable_precision_leaves_no_answer():
     labels, scores, hits, Y = ranking()
     none = np.zeros_like(hits)
     assert answers._cut_of_precision(scores.astype(float), none, None, 0.5) == answers._NEVER
-    made, said = learn_answers(
-        labels, scores, Y, np.ones(Y.shape[1]), aim="micro-f1", least_precision=1.0
-    )
+    n_points = np.ones(Y.shape[1])
+    made, said = learn_answers(labels, scores, Y, n_points, aim="micro-f1", least_precision=1.0)
     best = made.log_odds(labels, scores)[:, 0]
     answered = made.chosen(labels, scores).any(axis=1)
     assert not answered.all()
@@ -91,9 +90,8 @@ def test_log_odds_are_those_of_the_numbers():
 
 def test_labels_with_many_texts_have_cuts_of_their_own():
     labels, scores, hits, Y = ranking(600, 3)
-    made, _ = learn_answers(
-        labels, scores, Y, np.array([50.0, 50.0, 50.0]), aim="macro-f1", least_precision=None
-    )
+    aims = {"aim": "macro-f1", "least_precision": None}
+    made, _ = learn_answers(labels, scores, Y, np.full(3, 50.0), **aims)
     assert made.labels.tolist() == [0, 1, 2]
     odds = made.log_odds(labels, scores)
     for label, cut in zip(made.labels, made.own, strict=True):
@@ -102,9 +100,7 @@ def test_labels_with_many_texts_have_cuts_of_their_own():
         values = [-np.inf, *np.unique(odds[here])]
         best = max(quality("total", odds[here] > one, hits[here], n_true, 0) for one in values)
         assert quality("total", odds[here] > cut, hits[here], n_true, 0) == pytest.approx(best)
-    few, _ = learn_answers(
-        labels[:50], scores[:50], Y[:50], np.ones(3), aim="macro-f1", least_precision=None
-    )
+    few, _ = learn_answers(labels[:50], scores[:50], Y[:50], np.ones(3), **aims)
     assert len(few.labels) < 3
 
 

@@ -14,15 +14,11 @@ def test_learns_and_answers_with_names():
     assert model.classes_.tolist() == sorted(TOPICS)
     names, scores = model.predict_topk(texts[90:], k=2)
     assert names.shape == scores.shape == (30, 2)
-    assert (
-        np.mean([name in given for (name, _), given in zip(names, labels[90:], strict=True)]) > 0.9
-    )
-    assert model.score(texts[90:], labels[90:]) > 0.9
+    held = labels[90:]
+    assert np.mean([name in given for (name, _), given in zip(names, held, strict=True)]) > 0.9
+    assert model.score(texts[90:], held) > 0.9
     found = model.predict(texts[90:])
-    assert (
-        np.mean([set(row) == set(given) for row, given in zip(found, labels[90:], strict=True)])
-        > 0.7
-    )
+    assert np.mean([{*row} == {*given} for row, given in zip(found, held, strict=True)]) > 0.7
 
 
 def test_is_its_parts():

@@ -77,16 +77,11 @@ def test_a_word_stands_at_its_place(text):
         assert "".join(c.lower()[0] for c in text[begin:end]) == word
 
 
-MARKED = st.text(
-    st.sampled_from(
-        "ae bE-o\u0301\u0308\u0323\u1100\u1161\u11a8\uac00éộ\u09c7\u09be\u0958ﬁ👩Å\u212b"
-    ),
-    max_size=30,
-)
+MARKS = "ae bE-o\u0301\u0308\u0323\u1100\u1161\u11a8\uac00éộ\u09c7\u09be\u0958ﬁ👩Å\u212b"
 
 
 @settings(deadline=None)
-@given(MARKED)
+@given(st.text(st.sampled_from(MARKS), max_size=30))
 def test_normal_form_by_clusters(text):
     normal, places = normalise_with_places(text)
     assert normal == unicodedata.normalize("NFC", text)
@@ -103,12 +98,13 @@ def test_normal_form_by_clusters(text):
         assert character in unicodedata.normalize("NFC", text[places[i] : end])
 
 
+SPANNED = ["Naïve WORDS, words; x (ab) 中文字", "", "!", "cafe\u0301 au lait"]
+
+
 @pytest.mark.parametrize(
     "options", [{}, {"ngrams": 2}, *({"characters": n} for n in (1, 3, (2, 5)))]
 )
-@pytest.mark.parametrize(
-    "text", ["Naïve WORDS, words; x (ab) 中文字", "", "!", "cafe\u0301 au lait"]
-)
+@pytest.mark.parametrize("text", SPANNED)
 def test_spans_are_the_features_in_the_text(text, options):
     model = TextVectorizer(min_df=1, **options).fit([text + " some words"])
     features, begins, ends = model.spans(text)
