@@ -30,15 +30,13 @@ def digest(*arrays):
 
 def test_debian_has_its_published_shape(debian):
     assert debian.name == "debian"
-    assert debian.train.X.shape == (57024, 41315)
-    assert debian.train.Y.shape == (57024, 59614)
-    assert debian.test.X.shape == (18474, 41315)
-    assert debian.test.Y.shape == (18474, 59614)
-    assert len(debian.label_names) == 59614
-    assert len(debian.feature_names) == 41315
-    assert (debian.train.X.nnz, debian.train.Y.nnz) == (2396866, 340476)
-    assert (debian.test.X.nnz, debian.test.Y.nnz) == (774021, 102453)
-    for split in (debian.train, debian.test):
+    assert (len(debian.feature_names), len(debian.label_names)) == (41315, 59614)
+    for split, n_points, n_words, n_labels in (
+        (debian.train, 57024, 2396866, 340476),
+        (debian.test, 18474, 774021, 102453),
+    ):
+        assert (split.X.shape, split.Y.shape) == ((n_points, 41315), (n_points, 59614))
+        assert (split.X.nnz, split.Y.nnz) == (n_words, n_labels)
         for matrix in (split.X, split.Y):
             assert matrix.dtype == np.float32
             assert matrix.has_canonical_format
@@ -73,13 +71,9 @@ def test_debian_names_are_readable(debian):
     words = set(debian.feature_names[debian.train.X[[0]].indices])
     assert {"alex", "retro", "platform", "game", "jungle"} <= words
     assert debian.label_names[debian.train.Y[[0]].indices].tolist() == [
-        "alex4-data",
-        "game-data-packager",
-        "libaldmb1t64",
-        "liballegro4.4t64",
-        "libc6",
+        "alex4-data", "game-data-packager", "libaldmb1t64", "liballegro4.4t64", "libc6",
         "libdumb1t64",
-    ]
+    ]  # fmt: skip
     words = set(debian.feature_names[debian.test.X[[1]].indices])
     assert {"photogrammetric", "vision", "library"} <= words
     assert "libopencv-core410" in debian.label_names[debian.test.Y[[1]].indices]
@@ -100,18 +94,13 @@ def test_debian_equals_published_text_file(debian, data_folder, part):
     lines = lzma.decompress(path.read_bytes()).decode().split("\n")[1:-1]
     split = getattr(debian, part)
     assert len(lines) == split.X.shape[0]
-    labels, columns, values = [], [], []
-    for line in lines:
-        first, *pairs = line.split(" ")
-        labels.append(first)
-        for pair in pairs:
-            column, value = pair.split(":")
-            columns.append(column)
-            values.append(value)
+    labels, *_ = zip(*(line.split(" ", 1) for line in lines), strict=True)
     found = np.array(",".join(labels).split(","), dtype=np.int64)
     np.testing.assert_array_equal(split.Y.indices, found)
-    np.testing.assert_array_equal(split.X.indices, np.array(columns, dtype=np.int64))
-    np.testing.assert_allclose(split.X.data, np.array(values, dtype=np.float64), rtol=1e-5)
+    pairs = [pair.split(":") for line in lines for pair in line.split(" ")[1:]]
+    columns, values = np.array(pairs, dtype=np.float64).T
+    np.testing.assert_array_equal(split.X.indices, columns)
+    np.testing.assert_allclose(split.X.data, values, rtol=1e-5)
 
 
 def test_tf_idf_agrees_with_scikit_learn():
@@ -158,6 +147,7 @@ def test_files_of_repository_are_read_in_every_form(tmp_path, monkeypatch, name,
     np.testing.assert_array_equal(data.test.X.toarray(), [[0, 0, 0, 1]])
     np.testing.assert_array_equal(data.test.Y.toarray(), [[0, 0, 0]])
     assert data.propensity == {"A": one.A, "B": one.B}
+    assert data.label_names is data.feature_names is None
 
 
 def test_constants_of_propensities_are_those_of_the_repository():
@@ -190,16 +180,6 @@ def test_missing_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("DEFRAG_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"train\.txt .* or \.gz; DEFRAG_DATA is"):
         load_dataset("eurlex-4k")
-
-
-@pytest.mark.slow
-def test_eurlex_is_read_from_folder(data_folder, monkeypatch):
-    pytest.importorskip("defrag.io.xmc")
-    monkeypatch.setenv("DEFRAG_DATA", str(data_folder))
-    data = load_dataset("eurlex-4k")
-    assert data.train.X.shape == (15539, 5000)
-    assert data.test.Y.shape == (3809, 3993)
-    assert data.label_names is None
 
 
 def test_missing_package_of_the_data_set_is_named(monkeypatch):

@@ -101,12 +101,9 @@ def test_dash_is_standard_input_and_output(tmp_path):
         "from defrag.io import *; one = read_points('-', strict=True); write_xmc('-', one.X, one.Y)"
     )
     write_xmc(tmp_path / "a.xz", X, Y)
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        input=(tmp_path / "a.xz").read_bytes(),
-        capture_output=True,
-        check=True,
-    )
+    command = [sys.executable, "-c", script]
+    given = (tmp_path / "a.xz").read_bytes()
+    done = subprocess.run(command, input=given, capture_output=True, check=True)
     assert done.stdout == b"2 2 3\n0,2 1:0.1\n 0:2\n"
 
 
@@ -117,13 +114,6 @@ def test_no_descriptor_stays_open(tmp_path):
     for _ in range(5):
         read_xmc(path)
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - the same
-
-
-def leftover_name(path):
-    """Return the name of a temporary file of a target."""
-    with atomic_writer(path):
-        (found,) = [other for other in path.parent.iterdir() if other.suffix == ".tmp"]
-    return found
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
@@ -143,10 +133,10 @@ def test_folder_named_like_leftover_is_kept(tmp_path):
     path = tmp_path / "a.txt"
     kept = tmp_path / "kept"
     kept.write_bytes(b"kept")
-    name = leftover_name(path)
+    name = leftover_of(path)
+    name.unlink()
     name.mkdir()
-    link = name.with_name(name.name.replace(name.stem[-16:], "0" * 16))
-    link.symlink_to(kept)
+    name.with_name(name.name.replace(name.stem[-16:], "0" * 16)).symlink_to(kept)
     write_xmc(path, X, Y)
     assert read_xmc(path)[0].nnz == 2
     assert name.is_dir()

@@ -20,14 +20,10 @@ def write(path, rows, **columns):
 
 
 def test_texts_and_labels_are_read(tmp_path):
-    path = write(
-        tmp_path / "a.parquet",
-        2,
-        text=["a red fox", None, "three"],
-        labels=[["fox", "red"], [], ["hen"]],
-        number=[1, 2, 3],
-    )
-    assert read_texts(path) == (["a red fox", "", "three"], [["fox", "red"], [], ["hen"]])
+    labels = [["fox", "red"], [], ["hen"]]
+    columns = {"text": ["a red fox", None, "three"], "labels": labels, "number": [1, 2, 3]}
+    path = write(tmp_path / "a.parquet", 2, **columns)
+    assert read_texts(path) == (["a red fox", "", "three"], labels)
 
 
 def test_folder_is_read_in_order_of_names(tmp_path):
@@ -101,9 +97,6 @@ def test_table_of_predictions_is_written():
 def test_missing_pyarrow_is_named(tmp_path, monkeypatch):
     path = write(tmp_path / "a.parquet", 9, text=["a"])
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(
-        ImportError, match=r"Parquet needs pyarrow: pip install 'defrag\[parquet\]'"
-    ):
-        load_pyarrow()
-    with pytest.raises(ImportError, match="Parquet needs pyarrow"):
-        read_texts(path)
+    for use in (load_pyarrow, lambda: read_texts(path)):
+        with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'defrag\[parquet\]'"):
+            use()

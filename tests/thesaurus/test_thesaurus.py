@@ -14,18 +14,13 @@ from defrag.persistence.kinds import kind_of
 
 CONCEPTS: list[dict[str, Any]] = [
     {"id": "pump", "name": {"en": "pump", "de": "Pumpe"}, "type": "thing"},
-    {
-        "id": "heat",
-        "name": {"en": "heat pump", "de": "Wa\u0308rmepumpe"},
-        "alternatives": {"en": ["thermal pump", "hp"], "de": "WP"},
-        "description": {"en": "Moves  heat."},
-        "broader": ["pump", "unknown"],
-        "scheme": ["energy", "machines"],
-        "notation": "536.7",
-    },
+    {"id": "heat", "name": {"en": "heat pump", "de": "Wa\u0308rmepumpe"},
+     "alternatives": {"en": ["thermal pump", "hp"], "de": "WP"},
+     "description": {"en": "Moves  heat."}, "broader": ["pump", "unknown"],
+     "scheme": ["energy", "machines"], "notation": "536.7"},
     {"id": "old", "name": "heat engine (pumping)", "replaced_by": "heat", "type": ["a", "thing"]},
     {"id": "split", "withdrawn": True, "replaced_by": ["pump", "heat"]},
-]
+]  # fmt: skip
 
 
 def write(folder: Path, concepts: list[Any]) -> Path:

@@ -68,20 +68,6 @@ _MAX_PLAYERS = 256
 _ENTRIES_AT_A_TIME = 1 << 22
 
 
-def scores_without(
-    scores: ScoresOfRows, row: Csr, entries: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the scores of a row, of a row without features, and without each of some entries."""
-    present = np.ones((2 + len(entries), row.nnz), dtype=np.bool_)
-    present[1] = False
-    present[np.arange(len(entries)) + 2, entries] = False
-    step = max(1, _ENTRIES_AT_A_TIME // max(1, row.nnz))
-    found = [
-        scores(_rows(row, present[first : first + step])) for first in range(0, len(present), step)
-    ]
-    return np.concatenate(found)
-
-
 def sums_without(row: Csr, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weighted sums of the L2-normalised row without each of its entries, one row for each.
 
@@ -174,7 +160,13 @@ class Explainer(ABC):
         largest = np.abs(found.contributions).max(axis=0, initial=0.0)
         most = min(_MAX_LEFT_OUT, max(1, _MAX_ENTRIES // max(1, row.nnz)))
         entries = np.argsort(-largest, kind="stable")[:most]
-        scores = scores_without(self.scores, row, entries)
+        # The row, a row without features, and the row without each of the entries.
+        present = np.ones((2 + len(entries), row.nnz), dtype=np.bool_)
+        present[1] = False
+        present[np.arange(len(entries)) + 2, entries] = False
+        step = max(1, _ENTRIES_AT_A_TIME // max(1, row.nnz))
+        parts = [present[first : first + step] for first in range(0, len(present), step)]
+        scores = np.concatenate([self.scores(_rows(row, part)) for part in parts])
         without = np.full((row.nnz, scores.shape[1]), np.nan)
         without[entries] = scores[2:]
         return Parts(scores[0], scores[1], without, found)

@@ -18,6 +18,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from defrag import _native
@@ -755,28 +756,18 @@ def in_utf8(stream: InputStream, encoding: str | None) -> InputStream:
     encoding = _MARKS.get(stream.peek(2), encoding)
     if encoding is None or stream.peek(3) == _BYTE_ORDER_MARK:
         return stream
-    raw = cast("IO[bytes]", _Decoded(stream, encoding))
+    blocks = _blocks_in_utf8(stream, encoding)
+    raw = cast("IO[bytes]", SimpleNamespace(read=lambda _: next(blocks, b"")))
     return InputStream(raw, stream.name, limits=stream.limits)
 
 
-class _Decoded:
-    """A file in UTF-8 that reads a stream in another encoding."""
-
-    def __init__(self, stream: InputStream, encoding: str) -> None:
-        self._stream, self._encoding = stream, encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-
-    def read(self, size: int) -> bytes:  # noqa: ARG002 - of files
-        """Return the next block, of any size."""
-        while True:
-            block = self._stream.read()
-            try:
-                text = self._decoder.decode(block, final=not block)
-            except UnicodeError as error:
-                rule = f"invalid {self._encoding}: {getattr(error, 'reason', error)}"
-                raise FormatError(self._stream.name, f"{rule}: give --encoding") from None
-            if text or not block:
-                return text.encode()
+def _blocks_in_utf8(stream: InputStream, encoding: str) -> Iterator[bytes]:
+    try:
+        for text in codecs.iterdecode(iter(stream.read, b""), encoding):
+            yield text.encode()
+    except UnicodeError as error:
+        rule = f"invalid {encoding}: {getattr(error, 'reason', error)}"
+        raise FormatError(stream.name, f"{rule}: give --encoding") from None
 
 
 # --- Labels that are written as one string, and how it is split.

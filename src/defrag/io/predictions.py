@@ -107,17 +107,13 @@ def _check_scores(scores: MatrixLike) -> Csr:
     """Return validated scores; unlike ``check_matrix``, keep stored zeros."""
     refuse_broken(scores, name="scores")
     checked: Csr = sparse.csr_array(sparse.csr_matrix(scores, dtype=np.float32, copy=True))
-    checked.has_sorted_indices = False
-    checked.sort_indices()
     if not np.isfinite(checked.data).all():
         bad = checked.data[~np.isfinite(checked.data)][0]
         raise ValueError(f"scores must be finite, got {bad}")
-    state = _native.inspect_csr(
-        np.ascontiguousarray(checked.indptr, dtype=np.int64),
-        np.ascontiguousarray(checked.indices, dtype=np.int32),
-        n_cols=checked.shape[1],
-    )
-    if state == _native.CsrState.unsorted:
+    n_scores = checked.nnz
+    checked.has_sorted_indices = checked.has_canonical_format = False
+    checked.sum_duplicates()
+    if checked.nnz < n_scores:
         raise ValueError("scores must not repeat a label in a row")
     return checked
 

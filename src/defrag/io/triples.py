@@ -221,10 +221,6 @@ class _Turtle:
             raise FormatError(self._name, f"unknown prefix {shown(prefix)!r}", token.line)
         return self._prefixes[prefix] + re.sub(r"\\(.)", r"\1", local)
 
-    def _blank(self) -> str:
-        self._n_blank += 1
-        return f"_:[{self._n_blank}]"  # no label of a file has brackets
-
     def _node(self, depth: int) -> Generator[Triple, None, str]:
         """Take a node that is not a literal; yield the triples about a blank one."""
         if depth > _DEEPEST:
@@ -234,7 +230,8 @@ class _Turtle:
             return self._iri(self._next())
         if self._token.kind == "blank":
             return self._next().text
-        node = self._blank()
+        self._n_blank += 1
+        node = f"_:[{self._n_blank}]"  # no label of a file has brackets
         if self._take("["):
             if not self._take("]"):
                 yield from self._predicates(node, depth + 1)

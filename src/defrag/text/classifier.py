@@ -692,13 +692,10 @@ class TextClassifier(ClassifierMixin, Estimator):
         if form == "classes":
             return self.base_.predict(self._rows(texts), threshold=threshold)
         above = _DEFAULT_THRESHOLD if threshold is None else float(threshold)
-        if threshold is None and self.answers_ is not None:
+        chosen = threshold is None and self.answers_ is not None
+        if chosen:
             ids, _, kept = self._answered(check_texts(texts), N_RANKED)
-        elif form != "lists":
-            Y = self._scores(texts, above=above)
-            Y.data = np.ones_like(Y.data)
-            return Y.toarray().astype(np.int64) if self.base_.dense_answers_ else Y
-        else:
+        elif form == "lists":
             # Few texts have more labels above the threshold; k grows until no text may have more.
             k = min(50, len(self.classes_))
             while True:
@@ -707,11 +704,15 @@ class TextClassifier(ClassifierMixin, Estimator):
                     break
                 k = min(4 * k, len(self.classes_))
             kept = (scores > above) & (ids >= 0)
-        if form != "lists":
+        if form == "lists":
+            found = zip(self.classes_[ids], kept, strict=True)
+            return [row[good].tolist() for row, good in found]
+        if chosen:
             Y = as_matrix(ids, kept, len(self.classes_))
-            return Y.toarray().astype(np.int64) if self.base_.dense_answers_ else Y
-        found = zip(self.classes_[ids], kept, strict=True)
-        return [row[good].tolist() for row, good in found]
+        else:
+            Y = self._scores(texts, above=above)
+            Y.data = np.ones_like(Y.data)
+        return Y.toarray().astype(np.int64) if self.base_.dense_answers_ else Y
 
     def promise(self, recall: float = 0.95) -> Promise:
         """Return what :meth:`shortlist` holds of the labels of texts, as held-out texts have shown.
