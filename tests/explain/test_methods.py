@@ -113,8 +113,7 @@ def test_score_is_that_of_search(seed, trees, beam_size):
         assert [one.label_id for one in found] == ranked[0][ranked[0] >= 0].tolist()
         for one, score in zip(found, scores[0], strict=False):
             assert one.score == pytest.approx(score, abs=1e-6)
-            members = {step.member for step in one.path}
-            assert bool(one.notes) == (len(members) < trees)
+            assert bool(one.notes) == (len({step.member for step in one.path}) < trees)
 
 
 def test_label_missed_by_search_is_explained():
@@ -154,9 +153,8 @@ def test_members_of_group_share_contribution():
     for group, whole in zip(inside.features, inside.contributions, strict=True):
         own = np.flatnonzero(groups.labels_[outside.features] == group)
         values = row[outside.features[own]]
-        np.testing.assert_allclose(
-            outside.contributions[own], whole * values / values.sum(), rtol=1e-6
-        )
+        shares = whole * values / values.sum()
+        np.testing.assert_allclose(outside.contributions[own], shares, rtol=1e-6)
 
 
 @pytest.mark.parametrize("mode", ["blend", "cosine", "missing"])
@@ -175,9 +173,8 @@ def test_imputed_entries_belong_to_source_features(mode):
         if mode == "missing":
             product = np.where(unit, unit, product / np.linalg.norm(product))
             imputed = unit_rows(imputed, 1)
-        np.testing.assert_allclose(
-            imputed.toarray()[0], product / np.linalg.norm(product), atol=1e-5
-        )
+        wanted = product / np.linalg.norm(product)
+        np.testing.assert_allclose(imputed.toarray()[0], wanted, atol=1e-5)
 
 
 def test_label_outside_cluster_is_noted():
@@ -247,14 +244,10 @@ def test_long_rows_leave_small_entries_out_together():
     assert len(one.features) == 400
     assert one.base + one.contributions.sum() == pytest.approx(one.score, abs=1e-9)
     # The entries of the group share what it contributes in proportion to their squares.
-    contributions = one.contributions[np.argsort(one.features)]
     group = np.argsort(-points[0], kind="stable")[255:]
-    assert abs(contributions[group].sum()) > 0.1
-    np.testing.assert_allclose(
-        contributions[group] / contributions[group].sum(),
-        points[0, group] ** 2 / np.sum(points[0, group] ** 2),
-        rtol=1e-5,
-    )
+    shares, energy = one.contributions[np.argsort(one.features)][group], points[0, group] ** 2
+    assert abs(shares.sum()) > 0.1
+    np.testing.assert_allclose(shares / shares.sum(), energy / energy.sum(), rtol=1e-5)
 
 
 def test_score_without_feature_that_dwarfs_all_others():

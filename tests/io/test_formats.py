@@ -35,9 +35,8 @@ def test_svmlight_agrees_with_scikit_learn(tmp_path):
     has_label = rng.random((50, 7)) < 0.4
     has_label[:, 0] = True  # scikit-learn refuses lines without labels
     labels = sparse.csr_array(has_label, dtype=np.int64)
-    dump_svmlight_file(
-        points, labels, str(tmp_path / "a"), multilabel=True, zero_based=False, comment="from here"
-    )
+    path, options = str(tmp_path / "a"), {"multilabel": True, "comment": "from here"}
+    dump_svmlight_file(points, labels, path, zero_based=False, **options)
     found = read_svmlight(tmp_path / "a", zero_based=False, n_features=20, n_labels=7)
     assert_equal(found, (points, labels))
     write_svmlight(tmp_path / "b", points, labels, zero_based=True)
@@ -154,10 +153,8 @@ def test_groups_of_other_width_are_refused(tmp_path):
 
 
 def test_predictions_round_trip(tmp_path):
-    scores = sparse.csr_array(
-        (np.array([0.0, 0.1, 0.9, -2, 0.1], dtype=np.float32), [3, 1, 0, 2, 0], [0, 3, 3, 5]),
-        shape=(3, 4),
-    )
+    values = np.float32([0.0, 0.1, 0.9, -2, 0.1])
+    scores = sparse.csr_array((values, [3, 1, 0, 2, 0], [0, 3, 3, 5]), shape=(3, 4))
     write_predictions(tmp_path / "p", scores)
     assert (tmp_path / "p").read_text() == "3 4\n0:0.9 1:0.1 3:0\n\n0:0.1 2:-2\n"
     found = read_predictions(tmp_path / "p", strict=True)

@@ -49,48 +49,32 @@ def test_compressed_file_is_bounded_in_bytes(tmp_path):
         read_xmc(path, limits=ReadLimits(max_bytes=1_000_000))
 
 
-@pytest.mark.parametrize(
-    ("packed", "largest", "rule"),
-    [
-        (1, 64 << 20, "10 times its size"),
-        (6_710_886, 64 << 20, "10 times its size"),
-        (6_710_887, 67_108_870, "10 times its size"),
-        (10**8, 10**9, "1000000000 bytes"),
-        (10**9, 10**9, "1000000000 bytes"),
-    ],
-)
-def test_expansion_is_accepted_up_to_bound(packed, largest, rule):
-    limits = ReadLimits(max_ratio=10, max_bytes=10**9)
-    limits.check_expansion("a.gz", packed, largest)
-    with pytest.raises(FormatError, match=f"a.gz: expands to more than {rule}"):
-        limits.check_expansion("a.gz", packed, largest + 1)
-
-
-@pytest.mark.parametrize(("n_entries", "most"), [(0, 5000), (4, 5000), (5, 5120), (9, 9216)])
-def test_columns_are_accepted_up_to_bound(n_entries, most):
-    limits = ReadLimits(max_columns=5000)
-    limits.check_columns("a.txt", "label", most, n_entries)
-    with pytest.raises(FormatError, match=f"a.txt: {most + 1} labels, but only {n_entries} ent"):
-        limits.check_columns("a.txt", "label", most + 1, n_entries)
+LIMITS = ReadLimits(max_ratio=10, max_bytes=10**9, max_columns=5000, max_lines=1000)
+SMALL, LARGE = "expands to more than 10 times its size", "expands to more than 1000000000 bytes"
 
 
 @pytest.mark.parametrize(
-    ("n_lines", "n_empty", "packed", "rule"),
+    ("check", "accepted", "refused", "rule"),
     [
-        (1000, 1000, 1, None),
-        (1001, 750, None, None),
-        (1001, 751, None, "751 of 1001 lines are empty"),
-        (1008, 0, 63, None),
-        (1009, 0, 63, "1009 lines in 63 compressed bytes"),
+        ("expansion", (1, 64 << 20), (1, (64 << 20) + 1), SMALL),
+        ("expansion", (6_710_886, 64 << 20), (6_710_886, (64 << 20) + 1), SMALL),
+        ("expansion", (6_710_887, 67_108_870), (6_710_887, 67_108_871), SMALL),
+        ("expansion", (10**8, 10**9), (10**8, 10**9 + 1), LARGE),
+        ("expansion", (10**9, 10**9), (10**9, 10**9 + 1), LARGE),
+        ("columns", ("label", 5000, 0), ("label", 5001, 0), "5001 labels, but only 0 ent"),
+        ("columns", ("label", 5000, 4), ("label", 5001, 4), "5001 labels, but only 4 ent"),
+        ("columns", ("label", 5120, 5), ("label", 5121, 5), "5121 labels, but only 5 ent"),
+        ("columns", ("label", 9216, 9), ("label", 9217, 9), "9217 labels, but only 9 ent"),
+        ("lines", (1000, 1000, 1), (1001, 1001, 1), "1001 of 1001 lines are empty: pass other lim"),
+        ("lines", (1001, 750, None), (1001, 751, None), "751 of 1001 lines are empty: pass other"),
+        ("lines", (1008, 0, 63), (1009, 0, 63), "1009 lines in 63 compressed bytes: pass other"),
     ],
 )
-def test_lines_are_accepted_up_to_bound(n_lines, n_empty, packed, rule):
-    limits = ReadLimits(max_lines=1000)
-    if rule is None:
-        limits.check_lines("a.gz", n_lines, n_empty, packed)
-        return
-    with pytest.raises(FormatError, match=rf"a.gz: {rule}: pass other limits"):
-        limits.check_lines("a.gz", n_lines, n_empty, packed)
+def test_sizes_are_accepted_up_to_bound(check, accepted, refused, rule):
+    checked = getattr(LIMITS, f"check_{check}")
+    checked("a.gz", *accepted)
+    with pytest.raises(FormatError, match=f"a.gz: {rule}"):
+        checked("a.gz", *refused)
 
 
 LINES_OF_LITTLE = [b"\n", b" \r\n", b"\t\n" * 4 + b"1\n", b"0\n"]
@@ -193,23 +177,18 @@ def test_long_vector_makes_no_large_matrix(tmp_path):
     assert megabytes < 400
 
 
-def test_fewer_points_than_declared_are_an_error_unless_allowed(tmp_path):
+@pytest.mark.parametrize(
+    "reader", [read_xmc, read_data, read_features, read_labels, read_predictions]
+)
+def test_fewer_points_than_declared_are_an_error_unless_allowed(tmp_path, reader):
     path = tmp_path / "cut"
-    cases = (
-        (read_xmc, "3 2 2\n0 0:1\n"),
-        (read_data, "3 2\n0:1\n"),
-        (read_features, "3 2\n0:1\n"),
-        (read_labels, "3 2\n0:1\n"),
-        (read_predictions, "3 2\n0:1\n"),
-    )
-    for reader, text in cases:
-        path.write_text(text)
-        with pytest.raises(FormatError, match=r"declares 3 points, the file has 1; a truncated"):
-            reader(path)
-        with pytest.warns(FormatWarning, match="declares 3 points, the file has 1"):
-            reader(path, allow_truncated=True)
-        with pytest.raises(FormatError, match="declares 3 points, the file has 1"):
-            reader(path, allow_truncated=True, strict=True)
+    path.write_text("3 2 2\n0 0:1\n" if reader is read_xmc else "3 2\n0:1\n")
+    with pytest.raises(FormatError, match=r"declares 3 points, the file has 1; a truncated"):
+        reader(path)
+    with pytest.warns(FormatWarning, match="declares 3 points, the file has 1"):
+        reader(path, allow_truncated=True)
+    with pytest.raises(FormatError, match="declares 3 points, the file has 1"):
+        reader(path, allow_truncated=True, strict=True)
 
 
 def npz_bytes():
@@ -223,13 +202,9 @@ def npz_bytes():
 def test_archive_bomb_is_refused(tmp_path):
     path = tmp_path / "a.npz"
     n_entries = 20_000_000
-    np.savez_compressed(
-        path,
-        X_indptr=np.array([0, n_entries]),
-        X_indices=np.zeros(n_entries, dtype=np.int32),
-        X_data=np.ones(n_entries, dtype=np.float32),
-        X_shape=np.array([1, 1]),
-    )
+    whole = np.zeros(n_entries, dtype=np.int32), np.ones(n_entries, dtype=np.float32)
+    np.savez_compressed(path, X_indptr=[0, n_entries], X_indices=whole[0], X_data=whole[1],
+                        X_shape=[1, 1])  # fmt: skip
     assert path.stat().st_size < 400_000
     with pytest.raises(FormatError, match=r"a.npz: expands to more than 200 times its size"):
         read_npz(path)

@@ -323,10 +323,8 @@ def test_eurlex_is_read_as_published(data_folder, part, shape, n_unlabelled):
 @pytest.mark.parametrize(("part", "n"), [("train", 4880), ("test", 2515)])
 def test_bibtex_is_read_as_published(data_folder, part, n):
     folder = data_folder / "fixtures"
-    X, Y = read_xmc(
-        folder / f"bibtex_{part}X.txt", labels_path=folder / f"bibtex_{part}Y.txt", strict=True
-    )
-    assert X.shape == (n, 1836)
-    assert Y.shape == (n, 159)
+    features, labels = (folder / f"bibtex_{part}{one}.txt" for one in "XY")
+    X, Y = read_xmc(features, labels_path=labels, strict=True)
+    assert (X.shape, Y.shape) == ((n, 1836), (n, 159))
     if part == "train":
         assert Y.nnz / n == pytest.approx(2.40, abs=0.03)

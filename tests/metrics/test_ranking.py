@@ -46,9 +46,7 @@ def test_too_few_predictions_are_refused_or_warned():
     scores = np.tile(np.arange(6.0), (6, 1))
     top = np.argsort(-scores, axis=1)[:, :3]
     for metric in (metrics.precision, metrics.recall, metrics.ndcg):
-        with pytest.raises(
-            ValueError, match="3 labels per point, so k must be at most that, got 5"
-        ):
+        with pytest.raises(ValueError, match="3 labels per point, so k must be at most that, got"):
             metric(Y, top, 5)
     with pytest.raises(ValueError, match="3 labels per point, so k must be at most that, got 5"):
         metrics.evaluate(Y, top)
@@ -105,9 +103,8 @@ def test_metrics_equal_oracles(problem, k):
         assert value == pytest.approx(100 * expected["PSnDCG pyxclib"])
         assert metrics.psndcg(Y, predictions, weights, k) == pytest.approx(100 * expected["PSnDCG"])
         for denominator in ("all", "test", "ideal"):
-            value = metrics.coverage(
-                Y, predictions, k, denominator=denominator, inverse_propensity=weights
-            )
+            how = {"denominator": denominator, "inverse_propensity": weights}
+            value = metrics.coverage(Y, predictions, k, **how)
             assert value == pytest.approx(100 * expected[f"coverage {denominator}"])
 
 
@@ -164,19 +161,14 @@ def test_macro_precision_equals_oracle(problem):
     result = metrics.macro_precision(Y, as_matrix(scores, stored), train, k=2, edges=edges)
     assert result.n_labels.sum() == Y.shape[1]
     for b, pair in enumerate(expected):
-        if pair is None:
-            assert np.isnan(result.precision[b])
-        else:
-            np.testing.assert_allclose(
-                [result.precision[b], result.predicted[b]], 100 * np.array(pair)
-            )
+        found = [result.precision[b], result.predicted[b]]
+        wanted = [np.nan] * 2 if pair is None else 100 * np.array(pair)
+        np.testing.assert_allclose(found, wanted)
 
 
 def test_ties_go_to_smaller_id_and_zeros_are_scores():
     Y = np.array([[0, 0, 1, 0]])
-    scores = sparse.csr_array(
-        (np.array([0.0, 0.0, -1.0]), np.array([3, 2, 0]), np.array([0, 3])), shape=(1, 4)
-    )
+    scores = sparse.csr_array(([0.0, 0.0, -1.0], [3, 2, 0], [0, 3]), shape=(1, 4))
     assert metrics.precision(Y, scores, 1) == 100.0
     assert metrics.precision(np.array([[0, 0, 0, 1]]), scores, 1) == 0.0
     # Label 1 has no score: it is not among the first four.

@@ -35,15 +35,14 @@ def test_names_are_found_as_the_oracle_does(data, words):
     begin = 0
     for text, end in zip(texts, found.ends.tolist(), strict=True):
         columns = (found.times, found.title, found.inside, found.first, found.cover, found.density)
-        got = {
-            int(found.names[i]): tuple(float(column[i]) for column in columns)
-            for i in range(begin, end)
-        }
+        got = dict(
+            zip(found.names[begin:end].tolist(), np.array(columns).T[begin:end], strict=True)
+        )
         begin = end
         expected = oracle.find_names(names, text)
         assert got.keys() == expected.keys()
         for name, values in expected.items():
-            assert got[name] == pytest.approx([float(value) for value in values], rel=1e-6)
+            assert got[name] == pytest.approx(np.array(values, dtype=float), rel=1e-6)
 
 
 def test_name_counts_as_inside_only_if_it_always_is():

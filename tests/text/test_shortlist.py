@@ -17,9 +17,8 @@ from tests.text.test_answers import corpus
 def fitted():
     names = [{"id": f"topic {i}", "name": {"en": f"Topic {i}!", "de": f"Thema {i}!"},
               "description": {"de": f"Über {i}"}} for i in range(20)]  # fmt: skip
-    return TextClassifier(features="words", random_state=0).fit(
-        *corpus(), thesaurus=Thesaurus.of(names)
-    )
+    model = TextClassifier(features="words", random_state=0)
+    return model.fit(*corpus(), thesaurus=Thesaurus.of(names))
 
 
 def test_promises_are_those_of_slow_loops():
@@ -60,9 +59,10 @@ def test_other_texts_keep_the_promise(fitted, recall):
     within = fitted.predict_topk(texts, 1000)[0]
     promise = fitted.promise(recall)
     assert promise.recall == recall
-    total = sum(len({*row} & {*true}) for row, true in zip(within, labels, strict=True))
-    hits = sum(
-        len({c.label for c in row} & {*true}) for row, true in zip(found, labels, strict=True)
+    listed = [[one.label for one in row] for row in found]
+    total, hits = (
+        sum(len({*row} & {*true}) for row, true in zip(some, labels, strict=True))
+        for some in (within, listed)
     )
     assert hits / total >= promise.low
     assert np.mean(list(map(len, found))) == pytest.approx(promise.size, rel=0.25)

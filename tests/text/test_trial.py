@@ -33,10 +33,8 @@ def corpus(n_texts, *, inflected):
 )
 def test_trial_chooses_features_and_says_why(tmp_path, inflected, characters, begins):
     texts, labels = corpus(1200, inflected=inflected)
-    models = [
-        TextClassifier(random_state=seed, n_jobs=n).fit(texts, labels)
-        for seed, n in ((0, 1), (1, 2))
-    ]
+    runs = {"random_state": 0, "n_jobs": 1}, {"random_state": 1, "n_jobs": 2}
+    models = [TextClassifier(**run).fit(texts, labels) for run in runs]
     reasons = [model.vectorizer_.trial_ for model in models]
     assert [model.vectorizer_.characters for model in models] == [characters] * 2
     assert reasons[0] == reasons[1]
@@ -70,9 +68,8 @@ def test_titles_get_features_of_their_own_where_they_tell(tmp_path):
 
 def test_few_texts_are_not_tried():
     texts, labels = corpus(1000, inflected=True)
-    model = TextClassifier(random_state=0).fit(
-        [*texts[1:], "x"], [*([one] for one in labels[1:]), []]
-    )
+    lists = [*([one] for one in labels[1:]), []]
+    model = TextClassifier(random_state=0).fit([*texts[1:], "x"], lists)
     untried = "words and pairs of words: not tried on fewer than 1,000 texts"
     assert (model.vectorizer_.ngrams, model.vectorizer_.trial_) == (2, untried)
 
@@ -101,9 +98,8 @@ def test_parts_have_the_features_of_fit():
 
 def test_features_that_no_two_texts_share_lose():
     _, labels = corpus(1200, inflected=True)
-    texts = [
-        f"{label}{chr(0x3B1 + i % 24)}{chr(0x430 + i // 24)}" for i, label in enumerate(labels)
-    ]
+    ends = (chr(0x3B1 + i % 24) + chr(0x430 + i // 24) for i in range(len(labels)))
+    texts = [label + end for label, end in zip(labels, ends, strict=True)]
     model = TextClassifier(random_state=0).fit(texts, labels)
     assert "nDCG@5 0.0 of words and pairs" in model.vectorizer_.trial_
     assert model.vectorizer_.characters == 4
