@@ -408,27 +408,13 @@ class Thesaurus:
         return concept if best < 0 else self.names[best]
 
     def notation(self, number: int) -> str | None:
-        """Return the first notation of a concept, given by its number.
-
-        Parameters
-        ----------
-        number : int
-            The number of the concept.
-        """
+        """Return the first notation of a concept, given by its number, or None."""
         place = int(np.searchsorted(self.notation_concepts, number))
         found = self.notation_concepts[place : place + 1].tolist() == [number]
         return self.notations[place] if found else None
 
     def description(self, number: int, language: str | None = None) -> str | None:
-        """Return the description of a concept in a language, or else in another one.
-
-        Parameters
-        ----------
-        number : int
-            The number of the concept.
-        language : str, optional
-            The language.
-        """
+        """Return the description of a concept, given by its number, or else in another language."""
         first, end = np.searchsorted(self.description_concepts, [number, number + 1]).tolist()
         codes = self.languages[self.description_languages[first:end].astype(np.int64)].tolist()
         wanted = codes.index(language) if language in codes else 0

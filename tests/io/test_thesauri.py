@@ -173,6 +173,17 @@ LAUGHS = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><r>&b;</r>'
         ("a.csv", "id,name\nx\n", r"2: 1 column, but the header has 2"),
         ("a.csv", 'id,name\n"x\n', r"2: a quoted field is not closed"),
         ("a.csv", "id,name\n,x\n", r"2: 'id' must be a string that is not empty"),
+        *(("a.jsonl", f'{{"id": "good", "name": "x"}}\n{line}\n', f"2: {rule}") for line, rule in (
+            ("[]", "expected a JSON object"),
+            ('{"name": "x"}', "'id' must be a string that is not empty, got nothing"),
+            ('{"id": " ", "name": "x"}', "'id' must be a string that is not empty, got ' '"),
+            ('{"id": "a", "name": 3}', "'name' must be a string that is not empty, or a list"),
+            ('{"id": "a", "name": {"en": [""]}}', "'name' must be a string that is not empty"),
+            ('{"id": "a", "name": "\\ud800"}', "a lone surrogate"),
+            ('{"id": "a", "broader": {"en": "b"}}', "'broader' must be a string"),
+            ('{"id": "a", "language": 1}', "'language' must be the code of a language, got 1"),
+            ('{"id": "a", "withdrawn": "no"}', "'withdrawn' must be true or false, got 'no'"),
+        )),
     ],
 )  # fmt: skip
 def test_bad_file_is_refused_with_its_place(

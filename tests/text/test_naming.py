@@ -107,7 +107,7 @@ def test_candidates_are_ranked_as_by_the_oracle(seed, adds):
         assert ranked[row].tolist() == [label for _, label in own] + [-1] * (7 - len(own))
         wanted = [1.0 / (1.0 + np.exp(logit)) for logit, _ in own] + [0.0] * (7 - len(own))
         np.testing.assert_allclose(values[row], wanted, rtol=1e-6)
-    first = joined.of(np.arange(9) == 0)
+    first = joined.at(joined.rows == 0)
     alone = np.array([1.0, 1.0, 0.0, 0.0])[first.kinds] / (1.0 + np.exp(-1.0))
     found = [Ranker(weights, adds).shares(first, label)[1] for label in first.labels.tolist()]
     np.testing.assert_allclose(found, alone)

@@ -77,27 +77,6 @@ def test_successors_are_followed_to_concepts_in_use() -> None:
     assert found.successors().tolist() == [5, 5, 5, 5, 5, 5, -1, -1]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("[]", "expected a JSON object"),
-        ('{"name": "x"}', "'id' must be a string that is not empty, got nothing"),
-        ('{"id": " ", "name": "x"}', "'id' must be a string that is not empty, got ' '"),
-        ('{"id": "a", "name": 3}', "'name' must be a string that is not empty, or a list"),
-        ('{"id": "a", "name": {"en": [""]}}', "'name' must be a string that is not empty"),
-        ('{"id": "a", "name": "\\ud800"}', "a lone surrogate"),
-        ('{"id": "a", "broader": {"en": "b"}}', "'broader' must be a string"),
-        ('{"id": "a", "language": 1}', "'language' must be the code of a language, got 1"),
-        ('{"id": "a", "withdrawn": "no"}', "'withdrawn' must be true or false, got 'no'"),
-    ],
-)
-def test_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
-    path = tmp_path / "bad.jsonl"
-    path.write_text(f'{{"id": "good", "name": "x"}}\n{line}\n')
-    with pytest.raises(FormatError, match=f"bad.jsonl:2: {message}"):
-        Thesaurus.read(path)
-
-
 def test_file_without_names_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="has no concepts with names"):
         Thesaurus.read(write(tmp_path, [{"id": "a"}]))

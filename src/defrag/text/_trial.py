@@ -58,11 +58,8 @@ def _try(
     texts: Sequence[str], Y: Csr, base: Classifier, n_jobs: int | None
 ) -> tuple[dict[str, Any], str]:
     """Return the parameters of the vectoriser that suits the texts, and the reason."""
-    words, *others = candidates = [
-        TextVectorizer(ngrams=2, n_jobs=n_jobs),
-        TextVectorizer(characters=4, n_jobs=n_jobs),
-        TextVectorizer(characters=5, n_jobs=n_jobs),
-    ]
+    words = TextVectorizer(ngrams=2, n_jobs=n_jobs)
+    others = [TextVectorizer(characters=n, n_jobs=n_jobs) for n in (4, 5)]
     labelled = np.flatnonzero(np.diff(Y.indptr))
     if len(labelled) < LEAST_TEXTS:
         untried = f"words and pairs of words: not tried on fewer than {LEAST_TEXTS:,} texts"
@@ -70,7 +67,7 @@ def _try(
     n_tried = min(len(labelled) // _SHARE, _MOST_TEXTS)
     tried = np.random.default_rng(0).permutation(labelled)[:n_tried]
     held, rest = np.sort(tried[: n_tried // _HELD_OUT]), np.sort(tried[n_tried // _HELD_OUT :])
-    found = [_ndcg(one, texts, Y, (rest, held), base) for one in candidates]
+    found = [_ndcg(one, texts, Y, (rest, held), base) for one in (words, *others)]
     gains = [one - found[0] for one in found[1:]]
     means = [float(gain.mean()) for gain in gains]
     errors = [float(gain.std()) / len(held) ** 0.5 for gain in gains]

@@ -382,9 +382,8 @@ def _cut_of_texts(odds: Numbers, hits: Flags, n_true: NDArray[Any], _: float) ->
     right = np.cumsum(hits, axis=1)
     f1 = 2 * right / (np.arange(1, odds.shape[1] + 1) + n_true[:, np.newaxis])
     # Log-odds of a text need not fall with the rank; a label is gained when the cut passes it.
-    values, sums, _counts = _ordered(
-        np.minimum.accumulate(odds, axis=1), np.diff(f1, axis=1, prepend=0.0)
-    )
+    falling = np.minimum.accumulate(odds, axis=1)
+    values, sums, _counts = _ordered(falling, np.diff(f1, axis=1, prepend=0.0))
     return _between(values, int(np.argmax(sums)))
 
 

@@ -69,9 +69,8 @@ def text_matrices(
         made = like.vectorizer_.set_params(n_jobs=-1)
         X, names = made.transform(texts), like.classes_.tolist()
         Y = _known_labels(name, labels or [], names)
-    return Vectorized(
-        X, None if labels is None else Y, made.get_feature_names_out().tolist(), names
-    )
+    vocabulary = made.get_feature_names_out().tolist()
+    return Vectorized(X, None if labels is None else Y, vocabulary, names)
 
 
 def _known_labels(name: str, labels: Sequence[Sequence[str]], names: list[str]) -> Csr:

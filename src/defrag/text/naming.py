@@ -84,9 +84,8 @@ class LabelNames:
         """The index, and the logarithms of words, of labels with the same name, of characters."""
         found = [_name_to_find(name) for name in self.names]
         index = _native.NameIndex(found)
-        _, same, counts = np.unique(
-            [one.lower() for one in found], return_inverse=True, return_counts=True
-        )
+        lower = [one.lower() for one in found]
+        _, same, counts = np.unique(lower, return_inverse=True, return_counts=True)
         words = [max(1, len(one.split())) for one in found]
         sizes = [max(1, len(one)) for one in found]
         return index, np.log(np.array([words, counts[same], sizes], dtype=np.float64))
@@ -219,10 +218,8 @@ class NameEvidence:
 
     def _links(self, names: Ids) -> tuple[Numbers, Numbers]:
         """Return how many texts have each name, and the share of these that have its label."""
-        texts, hits = (
-            self._scale * one[names].astype(np.float64)
-            for one in (self.naming.texts, self.naming.hits)
-        )
+        texts = self._scale * self.naming.texts[names].astype(np.float64)
+        hits = self._scale * self.naming.hits[names].astype(np.float64)
         return texts, (hits + self._usual * _PRIOR) / (texts + _PRIOR)
 
     def describe(self, text: str, label: int) -> str:
@@ -235,11 +232,11 @@ class NameEvidence:
         name = found.names[one]
         place = " in the title" if found.title[one] else ""
         texts, hits = int(self.naming.texts[name]), int(self.naming.hits[name])
-        said = (
-            f"of {texts:,} texts with it, {hits:,} {'has' if hits == 1 else 'have'} the label"
-            if texts
-            else "no training text has it"
-        )
+        said = "no training text has it"
+        if texts:
+            said = (
+                f"of {texts:,} texts with it, {hits:,} {'has' if hits == 1 else 'have'} the label"
+            )
         return f'name "{self.names.names[int(name)]}"{place} ({said})'
 
 

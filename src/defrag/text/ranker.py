@@ -76,12 +76,10 @@ class Candidates:
     kinds: NDArray[np.int8]
     numbers: Numbers
 
-    def of(self, texts: NDArray[np.bool_]) -> Candidates:
-        """Return those of some texts, whose numbers stay."""
-        kept = texts[self.rows]
-        return Candidates(
-            self.rows[kept], self.labels[kept], self.kinds[kept], self.numbers[:, kept]
-        )
+    def at(self, kept: NDArray[Any]) -> Candidates:
+        """Return some of them, by their places or a mask."""
+        columns = self.rows[kept], self.labels[kept], self.kinds[kept]
+        return Candidates(*columns, self.numbers[:, kept])
 
 
 N_KINDS, _BOTH, _NEW = 4, 1, 2
@@ -171,9 +169,7 @@ class Ranker:
         place = np.flatnonzero(found.labels == label)
         if not len(place):
             return 0.0, 0.0
-        one = Candidates(
-            found.rows[place], found.labels[place], found.kinds[place], found.numbers[:, place]
-        )
+        one = found.at(place)
         numbers = one.numbers.copy()
         numbers[N_BASE_NUMBERS:] = 0.0
         kinds = np.where(one.kinds >= _NEW, one.kinds, 0).astype(np.int8)
@@ -329,7 +325,8 @@ def learn_ranker(
     half = fold_of(chosen, "half") < 0.5
     ranked = {adds: np.empty((len(some), _DEPTH), dtype=np.int32) for adds in (False, True)}
     for one in (half, ~half):
-        learnt = fit_ranker(candidates.of(~one), truth[~one[candidates.rows]], adds=True)
+        others = ~one[candidates.rows]
+        learnt = fit_ranker(candidates.at(others), truth[others], adds=True)
         for adds, answer in ranked.items():
             answer[one] = Ranker(learnt.weights, adds).rank(candidates, len(some), _DEPTH)[0][one]
     if is_better(ranked[True], ranked[False], own) and is_better(ranked[True], labels, own):

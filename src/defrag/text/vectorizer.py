@@ -101,11 +101,10 @@ _JAMO = ((0x1100, 0x1200), (0xA960, 0xA980), (0xD7B0, 0xD800))
 
 
 class TextSpans(NamedTuple):
-    """Features of a text, and the characters that each of their occurrences covers.
+    """Features of a text, in its order, and the characters that each occurrence covers.
 
-    - ``features``, shape (n_occurrences,): the features, in the order of the text.
-    - ``begins``, ``ends``, shape (n_occurrences,): ``text[begin:end]`` is the word, the pair of
-      words and what stands between them, or the part of a word that an n-gram covers.
+    ``text[begin:end]`` is the word, the pair of words and what stands between them, or the part of
+    a word that an n-gram covers.
     """
 
     features: Ids
