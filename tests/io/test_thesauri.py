@@ -3,7 +3,6 @@
 import gzip
 import tracemalloc
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 import rdflib
@@ -59,7 +58,7 @@ http://x/gone,gone,,,,,,,,,yes,
 '''  # noqa: E501
 
 
-def formats() -> dict[str, str]:
+def formats():
     graph = rdflib.Graph().parse(data=TURTLE, format="turtle")
     rows = [line.split(",") for line in CSV.replace('"W\u00e4rme""pumpe"""',
                                                     'W\u00e4rme"pumpe"').splitlines()]  # fmt: skip
@@ -74,13 +73,13 @@ def formats() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv", "ttl", "nt", "rdf"])
-def test_every_format_gives_the_same_columns(tmp_path: Path, suffix: str) -> None:
+def test_every_format_gives_the_same_columns(tmp_path, suffix):
     path = tmp_path / f"names.{suffix}"
     path.write_text(formats()[suffix])
     assert Thesaurus.read(path) == EXPECTED
 
 
-def test_lines_of_annif_are_read(tmp_path: Path) -> None:
+def test_lines_of_annif_are_read(tmp_path):
     path = tmp_path / "names.tsv"
     path.write_text("<http://x/1>\tcat\n<http://x/2>\tdog\t59.9\nid3\temu\n")
     expected = [{"id": "http://x/1", "name": "cat"}, {"id": "id3", "name": "emu"},
@@ -88,7 +87,7 @@ def test_lines_of_annif_are_read(tmp_path: Path) -> None:
     assert Thesaurus.read(path, language="en") == Thesaurus.of(expected, language="en")
 
 
-def test_properties_of_the_gnd_are_understood(tmp_path: Path) -> None:
+def test_properties_of_the_gnd_are_understood(tmp_path):
     path = tmp_path / "gnd.ttl"
     path.write_text("""@prefix g: <https://d-nb.info/standards/elementset/gnd#> .
         @prefix n: <https://d-nb.info/gnd/> .
@@ -120,15 +119,13 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
-def test_turtle_gives_the_triples_of_rdflib(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_turtle_gives_the_triples_of_rdflib(tmp_path, monkeypatch, text):
     monkeypatch.setattr(rdflib, "NORMALIZE_LITERALS", False)
     (tmp_path / "a.ttl").write_text(text)
     graph = rdflib.Graph().parse(data=text, format="turtle")
     (tmp_path / "a.nt").write_text(graph.serialize(format="nt"))
 
-    def told(path: Path, read) -> set[tuple[str, ...]]:
+    def told(path, read):
         with open_input(path) as stream:
             return {
                 (one.predicate, one.value, one.language.lower())
@@ -186,9 +183,7 @@ LAUGHS = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><r>&b;</r>'
         )),
     ],
 )  # fmt: skip
-def test_bad_file_is_refused_with_its_place(
-    tmp_path: Path, name: str, text: str, message: str
-) -> None:
+def test_bad_file_is_refused_with_its_place(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(FormatError, match=rf"{name}:{message}"):
         Thesaurus.read(tmp_path / name)
@@ -206,7 +201,7 @@ def test_bad_file_is_refused_with_its_place(
     ],
     ids=["string", "short", "long", "dots", "objects"],
 )
-def test_memory_of_rdf_is_in_proportion(tmp_path: Path, name: str, text: str) -> None:
+def test_memory_of_rdf_is_in_proportion(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     tracemalloc.start()
     try:
@@ -219,7 +214,7 @@ def test_memory_of_rdf_is_in_proportion(tmp_path: Path, name: str, text: str) ->
     assert peak < 30_000_000
 
 
-def test_limits_are_kept(tmp_path: Path) -> None:
+def test_limits_are_kept(tmp_path):
     (tmp_path / "a.nt.gz").write_bytes(gzip.compress(b"# nothing\n" * 100))
     with pytest.raises(FormatError, match=r"more than 10 bytes \(max_bytes\)"):
         Thesaurus.read(tmp_path / "a.nt.gz", limits=ReadLimits(max_bytes=10))

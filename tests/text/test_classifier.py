@@ -1,9 +1,26 @@
 """TextClassifier: texts and label names through fit, predict, files and scikit-learn's tools."""
 
+import gc
+
 import numpy as np
 import pytest
 
-from defrag import DiSMEC, LabelTree, TextClassifier, TextVectorizer
+from defrag import (
+    Agglomerated,
+    DiSMEC,
+    Focused,
+    Imputed,
+    LabelTree,
+    Refrag,
+    TextClassifier,
+    TextVectorizer,
+    _native,
+    load,
+)
+from defrag.agglomeration import Hybrid
+from defrag.baselines import Parabel
+from defrag.registry import entries
+from tests.contract.subject import Subject
 from tests.helpers.model_drafts import inside, refuse
 from tests.text.data import TOPICS, make_texts
 
@@ -84,3 +101,89 @@ def test_file_with_other_labels_is_refused(tmp_path):
     TextClassifier(LabelTree(), random_state=0).fit(*make_texts()).save(tmp_path / "a")
     message = r"must have the labels of its owner \(3\), got 4"
     refuse(tmp_path, (tmp_path / "a").read_bytes(), inside("state", n_labels=3), message)
+
+
+# --- Every classifier of the registry is a base.
+
+BASES = {entry.word: Subject(entry).new() for entry in entries("classifier", "composite")}
+STACKED = {
+    "focus and refrag": Refrag(Focused(LabelTree())),
+    "focus and imputation": Imputed(Focused(LabelTree())),
+    "agglomeration of focus": Agglomerated(Focused(LabelTree()), Hybrid(n_clusters=12)),
+    "focus of agglomeration": Focused(Agglomerated(Parabel(), Hybrid(n_clusters=12))),
+}
+
+
+@pytest.mark.parametrize("name", [*BASES, *STACKED])
+def test_any_classifier_is_a_base(name, tmp_path):
+    base = {**BASES, **STACKED}[name]
+    texts, labels = make_texts()
+    model = TextClassifier(base, TextVectorizer(2), random_state=0, n_jobs=1)
+    model.fit(texts[:90], labels[:90])
+    assert model.score(texts[90:], labels[90:]) > 0.5  # by chance: 0.4
+    asked = [*texts[90:], "", "xyzzy"]
+    names, scores = model.predict_topk(asked, k=3)
+    assert names.shape == scores.shape == (32, 3)
+    assert set(names.ravel()) <= {*model.classes_, ""}
+    assert ((names == "") == (scores == 0)).all() or not scores[names == ""].any()
+    assert (names[-2:] == "").all()
+    assert (np.diff(scores, axis=1) <= 0).all()
+    for row, found in zip(names, model.predict(asked, threshold=0.0), strict=True):
+        assert [name for name in row if name] == found[: np.count_nonzero(row != "")]
+    model.save(tmp_path / "a")
+    again, scores_again = load(tmp_path / "a").predict_topk(asked, k=3)
+    assert again.tolist() == names.tolist()
+    np.testing.assert_array_equal(scores_again, scores)
+
+
+# --- Texts are ranked as rows of a kernel where the classifier takes them, with the same results.
+
+TEXTS = ["sparse matrix", "sparse vector", "fast sort", "quick sort", "sort a vector", "nothing"]
+LABELS = [["algebra"], ["algebra"], ["sorting"], ["sorting"], ["algebra", "sorting"], ["rest"]]
+
+
+@pytest.mark.parametrize(
+    ("base", "takes_rows"),
+    [
+        (LabelTree(), True),
+        (LabelTree(3), True),
+        (Focused(LabelTree()), True),
+        (Focused(Focused(LabelTree())), True),
+        (DiSMEC(), False),
+        (Focused(DiSMEC()), False),
+        (Refrag(LabelTree()), False),
+    ],
+)
+def test_rows_of_a_kernel_rank_as_a_matrix(base, takes_rows):
+    model = TextClassifier(base, TextVectorizer(min_df=1), random_state=0).fit(TEXTS, LABELS)
+    assert model.base_._ranks_kernel_rows is takes_rows
+    asked = [*TEXTS, "a sparse vector of vectors", "sort"]
+    labels, scores = model._predict_ids(asked, k=2)
+    expected = model.base_._rank(model._rows(asked), 2, exhaustive=False)
+    np.testing.assert_array_equal(labels, expected[0])
+    np.testing.assert_array_equal(scores, expected[1])
+
+
+def test_focus_keeps_the_kind_of_its_rows():
+    model = TextClassifier(vectorizer=TextVectorizer(min_df=1), random_state=0).fit(TEXTS, LABELS)
+    rows = model.vectorizer_._weigh(TEXTS)
+    assert isinstance(rows, _native.KernelRows)
+    kept = model.base_.focus_._apply(rows)
+    assert isinstance(kept, _native.KernelRows)
+    expected = model.base_.focus_._apply(model.vectorizer_.transform(TEXTS))
+    assert (_native.as_matrix(kept) != expected).nnz == 0
+    assert expected.nnz > 0
+
+
+@pytest.mark.slow
+def test_a_matrix_of_rows_keeps_their_memory():
+    vectorizer = TextVectorizer(min_df=1).fit(TEXTS)
+    X = vectorizer.transform(TEXTS)
+    expected = X.toarray()
+    for _ in range(20):
+        vectorizer.transform(TEXTS * 50)
+    gc.collect()
+    np.testing.assert_array_equal(X.toarray(), expected)
+    assert X.indptr.dtype == X.indices.dtype == np.int32
+    assert X.has_canonical_format
+    X.data[:] = 0.0  # is the caller's own

@@ -1,8 +1,6 @@
 """Labels with names: shown, added, withdrawn, merged, allowed and denied, without training."""
 
 import copy
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,16 +23,16 @@ THESAURUS = Thesaurus.of(
 
 
 @pytest.fixture(scope="module")
-def trained() -> TextClassifier:
+def trained():
     return TextClassifier(random_state=0, n_jobs=1).fit(TEXTS, LABELS, thesaurus=THESAURUS)
 
 
 @pytest.fixture
-def model(trained: TextClassifier) -> TextClassifier:
+def model(trained):
     return copy.copy(trained)
 
 
-def test_labels_with_names_only_follow_those_with_points(model: TextClassifier) -> None:
+def test_labels_with_names_only_follow_those_with_points(model):
     plain = TextClassifier(random_state=0, n_jobs=1).fit(TEXTS, LABELS)
     assert plain.thesaurus_ is None
     assert model.classes_.tolist() == [*plain.classes_.tolist(), "l30", "l31", "l32"]
@@ -45,7 +43,7 @@ def test_labels_with_names_only_follow_those_with_points(model: TextClassifier) 
         model.explain(TEXTS[0], "l31")
 
 
-def test_file_holds_the_thesaurus(model: TextClassifier, tmp_path: Path) -> None:
+def test_file_holds_the_thesaurus(model, tmp_path):
     path = tmp_path / "model.safetensors"
     model.add_labels(Thesaurus.of([{"id": "l03", "replaced_by": "l04"}]))
     model.save(path)
@@ -58,7 +56,7 @@ def test_file_holds_the_thesaurus(model: TextClassifier, tmp_path: Path) -> None
     assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
 
 
-def test_thesaurus_is_read_from_a_file(tmp_path: Path) -> None:
+def test_thesaurus_is_read_from_a_file(tmp_path):
     path = tmp_path / "names.jsonl"
     path.write_text('{"id": "sorts", "name": "sorting"}\n')
     found = TextClassifier(random_state=0).fit(["a sort", "a map"] * 2, [["sorts"], ["maps"]] * 2,
@@ -71,10 +69,10 @@ def test_thesaurus_is_read_from_a_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a thesaurus is for lists of names as labels"):
         TextClassifier().fit(["a sort", "a map"] * 2, ["sorts", "maps"] * 2, thesaurus=path)
     with pytest.raises(ValueError, match="thesaurus must be a Thesaurus or a file, got dict"):
-        TextClassifier().fit(TEXTS, LABELS, thesaurus={})  # type: ignore[arg-type]
+        TextClassifier().fit(TEXTS, LABELS, thesaurus={})
 
 
-def test_successor_takes_the_place_of_merged_labels(model: TextClassifier) -> None:
+def test_successor_takes_the_place_of_merged_labels(model):
     before, scores = model.predict_topk(TEXTS, k=10)
     news = [
         {"id": "l01", "replaced_by": "l02"},
@@ -108,13 +106,13 @@ def test_successor_takes_the_place_of_merged_labels(model: TextClassifier) -> No
     assert model.explain(TEXTS[1], "new").score == pytest.approx(merged.max())
 
 
-def test_failed_addition_keeps_the_model(model: TextClassifier, tmp_path: Path) -> None:
+def test_failed_addition_keeps_the_model(model, tmp_path):
     before = model.predict_topk(TEXTS[:3])[0].tolist()
     (tmp_path / "bad.jsonl").write_text('{"id": 3}\n')
     with pytest.raises(ValueError, match=r"bad\.jsonl:1: 'id' must be a string"):
         model.add_labels(tmp_path / "bad.jsonl")
     with pytest.raises(ValueError, match="thesaurus must be a Thesaurus or a file, got None"):
-        model.add_labels(None)  # type: ignore[arg-type]
+        model.add_labels(None)
     assert model.predict_topk(TEXTS[:3])[0].tolist() == before
 
 
@@ -128,9 +126,7 @@ def test_failed_addition_keeps_the_model(model: TextClassifier, tmp_path: Path) 
         ([], [], lambda _: False),
     ],
 )
-def test_only_allowed_labels_are_returned(
-    model: TextClassifier, allow: list[str] | None, deny: list[str], right: Callable[[int], bool]
-) -> None:
+def test_only_allowed_labels_are_returned(model, allow, deny, right):
     everything, scores = model.predict_topk(TEXTS, k=N_LABELS)
     names, values = model.predict_topk(TEXTS, k=4, allow=allow, deny=deny)
     for row in range(len(TEXTS)):
@@ -152,19 +148,19 @@ def test_only_allowed_labels_are_returned(
         (["scheme="], "no concept has the scheme ''; there are: s0, s1, s2, s3"),
     ],
 )
-def test_unknown_words_are_refused(model: TextClassifier, words: list[str], message: str) -> None:
+def test_unknown_words_are_refused(model, words, message):
     with pytest.raises(ValueError, match=message.replace(".", r"\.")):
         model.predict_topk(TEXTS[:1], deny=words)
 
 
-def test_types_need_a_thesaurus() -> None:
+def test_types_need_a_thesaurus():
     plain = TextClassifier(random_state=0).fit(["a sort", "a map"] * 2, [["sorts"], ["maps"]] * 2)
     assert plain.predict_topk(["a sort"], deny=["sorts"], k=1)[0].tolist() == [["maps"]]
     with pytest.raises(ValueError, match="deny has 'type=x', but the model has no thesaurus"):
         plain.predict_topk(["a sort"], deny=["type=x"])
 
 
-def test_damaged_thesaurus_in_a_file_is_refused(model: TextClassifier, tmp_path: Path) -> None:
+def test_damaged_thesaurus_in_a_file_is_refused(model, tmp_path):
     broken = copy.copy(model.thesaurus_)
     assert broken is not None
     broken.replaced_by = broken.replaced_by + 1000
@@ -174,7 +170,7 @@ def test_damaged_thesaurus_in_a_file_is_refused(model: TextClassifier, tmp_path:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_redirected_rankings_are_those_of_the_oracle(seed: int) -> None:
+def test_redirected_rankings_are_those_of_the_oracle(seed):
     draw = np.random.default_rng(seed)
     labels = np.stack([draw.permutation(12)[:8] for _ in range(20)]).astype(np.int32)
     scores = -np.sort(-draw.random(labels.shape).astype(np.float32))

@@ -3,7 +3,6 @@
 import copy
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,12 +148,12 @@ TEXTS, LABELS = corpus(0)
 
 
 @pytest.fixture(scope="module")
-def trained() -> TextClassifier:
+def trained():
     return TextClassifier(random_state=0, n_jobs=1).fit(TEXTS, LABELS, thesaurus=THESAURUS)
 
 
 @pytest.fixture
-def model(trained: TextClassifier) -> TextClassifier:
+def model(trained):
     return copy.copy(trained)
 
 
@@ -188,7 +187,7 @@ def test_same_bits_for_any_number_of_threads_and_block(model, monkeypatch):
     np.testing.assert_equal(other.predict_topk(TEXTS[:50], k=60), expected)
 
 
-def test_file_and_copy_keep_the_ranker(model, tmp_path: Path):
+def test_file_and_copy_keep_the_ranker(model, tmp_path):
     path = tmp_path / "model.safetensors"
     model.save(path)
     expected = model.predict_topk(TEXTS[:20])
@@ -208,7 +207,7 @@ def test_file_and_copy_keep_the_ranker(model, tmp_path: Path):
         ({"points": np.zeros(2, np.int32)}, r"counts of the \d+ labels, got 2"),
     ],
 )  # fmt: skip
-def test_counts_of_other_names_are_refused(model, tmp_path: Path, change, message):
+def test_counts_of_other_names_are_refused(model, tmp_path, change, message):
     model.naming_ = replace(model.naming_, **change)
     with pytest.raises(ModelFormatError, match=message):
         model.save(tmp_path / "model.safetensors")  # what is written is read first

@@ -1,5 +1,7 @@
 """Texts as rows: against the slow twin and scikit-learn."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,8 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from defrag import TextVectorizer, load
-from tests.helpers.model_drafts import put, refuse
+from defrag.text._texts import load_stemmer
+from tests.helpers.model_drafts import inside, put, refuse
 from tests.oracles.words import vectorise
 
 TEXTS = [
@@ -213,3 +216,79 @@ def test_broken_files_are_refused(tmp_path, case):
     TextVectorizer(2).fit(TEXTS).save(tmp_path / "a")
     name, change, message = BROKEN[case]
     refuse(tmp_path, (tmp_path / "a").read_bytes(), put(name, change), message)
+
+
+# --- Stems in place of words, by an extra that may be missing.
+
+INFLECTED = ["running dogs run", "the dog runs", "cats and a running cat", ""]
+
+
+@pytest.fixture
+def without_stemmer(monkeypatch):
+    monkeypatch.setitem(sys.modules, "Stemmer", None)
+    load_stemmer.cache_clear()
+    yield
+    load_stemmer.cache_clear()
+
+
+@pytest.mark.parametrize("options", [{}, {"ngrams": 2}, {"characters": (3, 4)}])
+def test_rows_are_those_of_stems(options):
+    stemmer = pytest.importorskip("Stemmer").Stemmer("english")
+    names, wanted = vectorise(INFLECTED, min_df=1, stem=stemmer.stemWord, **options)
+    ours = TextVectorizer(stemmer="english", min_df=1, **options)
+    rows = ours.fit_transform(INFLECTED)
+    assert ours.get_feature_names_out().tolist() == names
+    np.testing.assert_allclose(rows.toarray(), wanted, rtol=1e-6)
+    for texts in (INFLECTED, INFLECTED * 50):
+        np.testing.assert_array_equal(ours.transform(texts).toarray()[:4], rows.toarray())
+
+
+def test_a_span_is_the_whole_word():
+    pytest.importorskip("Stemmer")
+    ours = TextVectorizer(stemmer="english").fit(INFLECTED)
+    features, begins, ends = ours.spans("Running!")
+    assert ours.get_feature_names_out()[features].tolist() == ["run"]
+    assert (begins.tolist(), ends.tolist()) == ([0], [7])
+    grams = TextVectorizer(stemmer="english", characters=3).fit(INFLECTED)
+    _, begins, ends = grams.spans("Running!")
+    assert begins.tolist() == [0, 0, 1]
+    assert ends.tolist() == [2, 3, 4]
+
+
+def test_result_is_equal_for_any_threads():
+    pytest.importorskip("Stemmer")
+    texts = [f"running{i % 7} dogs{i % 11} run" for i in range(5000)]
+    one = TextVectorizer(2, stemmer="english", n_jobs=1).fit_transform(texts)
+    many = TextVectorizer(2, stemmer="english", n_jobs=3).fit_transform(texts)
+    assert (one != many).nnz == 0
+
+
+def test_the_file_names_the_stemmer(tmp_path):
+    pytest.importorskip("Stemmer")
+    ours = TextVectorizer(stemmer="english").fit(INFLECTED)
+    ours.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    assert loaded.stemmer == "english"
+    assert (loaded.transform(INFLECTED) != ours.transform(INFLECTED)).nnz == 0
+
+
+def test_a_file_with_an_unknown_stemmer_is_refused(tmp_path):
+    pytest.importorskip("Stemmer")
+    TextVectorizer(stemmer="english").fit(INFLECTED).save(tmp_path / "a")
+    unknown = inside("parameters", stemmer="klingon")
+    refuse(tmp_path, (tmp_path / "a").read_bytes(), unknown, "stemmer must be one of .*'klingon'")
+
+
+def test_without_the_extra(without_stemmer):  # noqa: ARG001 - a fixture
+    with pytest.raises(
+        ImportError, match=r"stemmer='finnish' needs PyStemmer: pip install .defrag\[stem\]"
+    ):
+        TextVectorizer(stemmer="finnish").fit(INFLECTED)
+    assert TextVectorizer().fit_transform(INFLECTED).nnz
+
+
+@pytest.mark.parametrize("stemmer", ["klingon", "English", "", 3])
+def test_no_such_stemmer(stemmer):
+    pytest.importorskip("Stemmer")
+    with pytest.raises(ValueError, match=r"stemmer (of TextVectorizer )?must be"):
+        TextVectorizer(stemmer=stemmer).fit(INFLECTED)

@@ -2,8 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from defrag import Thesaurus
 from defrag.exceptions import FormatError, ModelFormatError
 from defrag.persistence.kinds import kind_of
 
-CONCEPTS: list[dict[str, Any]] = [
+CONCEPTS = [
     {"id": "pump", "name": {"en": "pump", "de": "Pumpe"}, "type": "thing"},
     {"id": "heat", "name": {"en": "heat pump", "de": "Wa\u0308rmepumpe"},
      "alternatives": {"en": ["thermal pump", "hp"], "de": "WP"},
@@ -23,13 +21,13 @@ CONCEPTS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def write(folder: Path, concepts: list[Any]) -> Path:
+def write(folder, concepts):
     path = folder / "thesaurus.jsonl"
     path.write_text("".join(json.dumps(one) + "\n\n" for one in concepts))
     return path
 
 
-def test_columns_hold_what_a_file_says(tmp_path: Path) -> None:
+def test_columns_hold_what_a_file_says(tmp_path):
     found = Thesaurus.read(write(tmp_path, CONCEPTS))
     assert list(found.ids) == ["heat", "old", "pump", "split"]
     assert list(found.languages) == ["", "de", "en"]
@@ -51,14 +49,14 @@ def test_columns_hold_what_a_file_says(tmp_path: Path) -> None:
     assert found.replaced_by.tolist() == [-1, 0, -1, -1]
 
 
-def test_order_and_repetition_change_nothing(tmp_path: Path) -> None:
+def test_order_and_repetition_change_nothing(tmp_path):
     found = Thesaurus.of(CONCEPTS)
     assert found == Thesaurus.read(write(tmp_path, [*CONCEPTS[::-1], *CONCEPTS]))
     assert found != Thesaurus.of(CONCEPTS[:3])
     assert found != Thesaurus.of([*CONCEPTS[:3], {**CONCEPTS[3], "name": "more"}])
 
 
-def test_names_are_found_in_the_asked_language() -> None:
+def test_names_are_found_in_the_asked_language():
     found = Thesaurus.of(CONCEPTS, language="fr")
     assert [found.name(one, "de-AT") for one in found.ids] == [
         "W\u00e4rmepumpe", "heat engine (pumping)", "Pumpe", "split",
@@ -71,20 +69,20 @@ def test_names_are_found_in_the_asked_language() -> None:
     assert found.numbers(["pump", "zebra", "heat", ""]).tolist() == [2, -1, 0, -1]
 
 
-def test_successors_are_followed_to_concepts_in_use() -> None:
+def test_successors_are_followed_to_concepts_in_use():
     after = {"a": "b", "b": "c", "c": "d", "d": "e", "e": "f", "f": None, "x": "y", "y": "x"}
     found = Thesaurus.of({"id": one, "name": one, "replaced_by": to} for one, to in after.items())
     assert found.successors().tolist() == [5, 5, 5, 5, 5, 5, -1, -1]
 
 
-def test_file_without_names_is_refused(tmp_path: Path) -> None:
+def test_file_without_names_is_refused(tmp_path):
     with pytest.raises(FormatError, match="has no concepts with names"):
         Thesaurus.read(write(tmp_path, [{"id": "a"}]))
     with pytest.raises(ValueError, match=r"the format must be one of jsonl.*got 'csvv'"):
-        Thesaurus.read(tmp_path / "a.txt", form="csvv")  # type: ignore[arg-type]
+        Thesaurus.read(tmp_path / "a.txt", form="csvv")
 
 
-def test_saved_columns_are_those_written() -> None:
+def test_saved_columns_are_those_written():
     found = Thesaurus.of(CONCEPTS)
     kind = kind_of(Thesaurus)
     assert kind.read(kind.write(found, "float32")) == found
@@ -103,7 +101,7 @@ def test_saved_columns_are_those_written() -> None:
         ("description_languages", lambda a: a[:0], "'description_languages' must have 1 items"),
     ],
 )
-def test_damaged_columns_are_refused(name: str, change: Any, message: str) -> None:
+def test_damaged_columns_are_refused(name, change, message):
     kind = kind_of(Thesaurus)
     part = kind.write(Thesaurus.of(CONCEPTS), "float32")
     arrays = {**part.arrays, name: np.ascontiguousarray(change(part.arrays[name]))}
@@ -118,9 +116,7 @@ def test_damaged_columns_are_refused(name: str, change: Any, message: str) -> No
         ("eurlex57k", 7_201, "3363", ["union representative", "trade union representative"]),
     ],
 )
-def test_real_thesauri_are_read(
-    data_folder: Path, folder: str, n_concepts: int, concept: str, names: list[str]
-) -> None:
+def test_real_thesauri_are_read(data_folder, folder, n_concepts, concept, names):
     found = Thesaurus.read(data_folder / folder / "thesaurus.jsonl.xz")
     assert len(found) == n_concepts
     first, end = found.first_names[found.number(concept) :][:2]
@@ -150,9 +146,7 @@ SEARCHED = Thesaurus.of([
         ("", None, []),
     ],
 )
-def test_search_finds_names_with_the_words(
-    words: str, language: str | None, labels: list[str]
-) -> None:
+def test_search_finds_names_with_the_words(words, language, labels):
     found = SEARCHED.search(words, language=language)
     assert [one.label for one in found] == labels
     assert all(one.exact for one in found)
@@ -160,14 +154,14 @@ def test_search_finds_names_with_the_words(
     assert SEARCHED.search(words, 1, language=language) == found[:1]
 
 
-def test_search_proposes_names_that_are_spelt_alike() -> None:
+def test_search_proposes_names_that_are_spelt_alike():
     (found,) = SEARCHED.search("quantum mechancs")
     assert found == ("e", "quantum mechanics", "quantum mechanics", False)
     assert [one.label for one in SEARCHED.search("heet pumps")] == ["a"]
     assert SEARCHED.search("zebra") == []
 
 
-def test_line_feed_in_a_name_of_a_file_does_no_harm() -> None:
+def test_line_feed_in_a_name_of_a_file_does_no_harm():
     kind = kind_of(Thesaurus)
     part = kind.write(SEARCHED, "float32")
     data = part.arrays["names/bytes"].copy()
