@@ -1,5 +1,7 @@
 """TextClassifier with dense features from elsewhere."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -32,9 +34,15 @@ def new(**parameters):
     return TextClassifier(DiSMEC(), vectorizer, extra=hints, random_state=0, **parameters)
 
 
-def test_labels_are_learnt_from_extra_features():
+@pytest.fixture(scope="module")
+def fitted():
+    """Return texts, their labels, and a model of them."""
     texts, labels = hinted_texts()
-    model = new().fit(texts, labels)
+    return texts, labels, new().fit(texts, labels)
+
+
+def test_labels_are_learnt_from_extra_features(fitted):
+    texts, labels, model = fitted
     assert model.n_extra_ == 5
     plain = new().set_params(extra=None).fit(texts, labels)
     assert model.score(texts, labels) == 1.0 > plain.score(texts, labels)
@@ -51,26 +59,22 @@ def test_rows_are_blocks_of_given_lengths():
         [*hinted_texts()[0][:7], "zz"]).toarray())  # fmt: skip
 
 
-def test_a_text_with_extra_features_only_has_an_answer():
-    texts, labels = hinted_texts()
-    model = new().fit(texts, labels)
-    names, scores = model.predict_topk(["!sorting!", "unheard-of"], k=1)
+def test_a_text_with_extra_features_only_has_an_answer(fitted):
+    names, scores = fitted[2].predict_topk(["!sorting!", "unheard-of"], k=1)
     assert names.ravel().tolist() == ["sorting", ""]
     assert scores[1] == 0
 
 
-def test_extra_features_are_explained():
-    texts, labels = hinted_texts()
-    model = new().fit(texts, labels)
+def test_extra_features_are_explained(fitted):
+    model = fitted[2]
     found = model.explain("!sorting! words")
     assert found.label == "sorting"
     np.testing.assert_allclose(found.score, model.predict_topk(["!sorting! words"])[1][0, 0], 1e-5)
     assert "extra[1]" in found.names
 
 
-def test_loaded_model_requires_extra(tmp_path):
-    texts, labels = hinted_texts()
-    model = new().fit(texts, labels)
+def test_loaded_model_requires_extra(fitted, tmp_path):
+    texts, labels, model = fitted
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a")
     with pytest.raises(ValueError, match=r"trained with 5 features of extra, .*set_params"):
@@ -99,9 +103,9 @@ def test_bad_extra_is_refused(extra, message):
         TextClassifier(LabelTree(), extra=extra).fit(texts, labels)
 
 
-def test_another_width_is_refused():
-    texts, labels = hinted_texts()
-    model = new().fit(texts, labels).set_params(extra=lambda texts: np.ones((len(texts), 4)))
+def test_another_width_is_refused(fitted):
+    texts, _, model = fitted
+    model = copy(model).set_params(extra=lambda texts: np.ones((len(texts), 4)))
     with pytest.raises(ValueError, match="extra must return 5 columns, got 4"):
         model.predict_topk(texts)
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console, Group
@@ -47,26 +47,19 @@ def bar(share: float, width: int = _BAR_WIDTH) -> str:
     return "█" * whole + (_EIGHTHS[part] if part else "")
 
 
-class _Line(NamedTuple):
-    """A line of the table of an explanation: a feature, what it adds, the score without it."""
+def _lines(explanation: Explanation, n: int) -> Iterator[tuple[str, str, str, float | None]]:
+    """Yield the largest contributions, the sum of the others, and the score without features.
 
-    name: str
-    adds: str
-    without: str = ""
-    # Relative to the largest contribution; None for the sums at the end.
-    share: float | None = None
-
-
-def _lines(explanation: Explanation, n: int) -> Iterator[_Line]:
-    """Yield the largest contributions, the sum of the others, and the score without features."""
+    Each is a name, what it adds, the score without it, and its size relative to the largest one.
+    """
     rows = explanation.top(n)
     largest = max((abs(row.contribution) for row in rows), default=0.0) or 1.0
     for row in rows:
         without = "" if np.isnan(row.without) else f"{row.without:.4f}"
-        yield _Line(row.name, f"{row.contribution:+.4f}", without, row.contribution / largest)
+        yield row.name, f"{row.contribution:+.4f}", without, row.contribution / largest
     if n_more := len(explanation.features) - len(rows):
-        yield _Line(f"{n_more:,} more", f"{explanation.rest(n):+.4f}")
-    yield _Line("without features", f"{explanation.base:+.4f}")
+        yield f"{n_more:,} more", f"{explanation.rest(n):+.4f}", "", None
+    yield "without features", f"{explanation.base:+.4f}", "", None
 
 
 def explanation_table(explanation: Explanation, n: int = 10) -> Group:
@@ -77,9 +70,7 @@ def explanation_table(explanation: Explanation, n: int = 10) -> Group:
         table.add_column(heading, justify="right")
     table.add_column("")
     for name, adds, without, share in _lines(explanation, n):
-        drawn = Text(
-            "" if share is None else bar(abs(share)), FOR if (share or 0) >= 0 else AGAINST
-        )
+        drawn = Text(bar(abs(share or 0)), FOR if (share or 0) >= 0 else AGAINST)
         table.add_row(Text(_printable(name), "dim" if share is None else ""), adds, without, drawn)
     parts: list[Any] = [Text.assemble((_printable(explanation.title), "bold"),
                                       f"  {explanation.score:.4f}")]  # fmt: skip

@@ -124,17 +124,14 @@ def redirect(
 
 
 class LabelTable:
-    """The labels of a model: those with training points, then those that only have a name.
-
-    ``names`` are those whose counts ``naming`` has, if they are not those of the thesaurus.
-    """
+    """The labels of a model: those with training points, then those that only have a name."""
 
     def __init__(
         self,
         trained: NDArray[Any],
         thesaurus: Thesaurus | None,
         naming: Naming | None,
-        names: LabelNames | None,
+        names: LabelNames | None,  # whose counts ``naming`` has, if not those of the thesaurus
     ) -> None:
         self.n_trained, self.thesaurus, self.naming = len(trained), thesaurus, naming
         self.classes = with_names_only(trained, thesaurus)
@@ -235,8 +232,7 @@ class LabelTable:
     ) -> tuple[Ids, Floats, Ids]:
         """Return the best k usable labels, their scores, and the labels that were ranked.
 
-        Those are others where a label has taken the place of older ones. ``rank`` returns the
-        best labels of the model as it was trained.
+        Those are others where a label has taken the place of older ones that ``rank`` returns.
         """
         current = self.current
         if usable is not None:

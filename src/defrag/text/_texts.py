@@ -303,9 +303,8 @@ def load_stemmer(name: str) -> Any:
     try:
         import Stemmer  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise ImportError(
-            f"stemmer={name!r} needs PyStemmer: pip install 'defrag[stem]'"
-        ) from error
+        message = f"stemmer={name!r} needs PyStemmer: pip install 'defrag[stem]'"
+        raise ImportError(message) from error
     known = Stemmer.algorithms()
     if name not in known:
         raise ValueError(f"stemmer must be one of {', '.join(known)}, got {name!r}")

@@ -256,10 +256,7 @@ def learn_naming(
     """Return what names in texts mean, and the points to train on.
 
     The ranker is that which is best on held-out texts. Names are points, too, if the classifier is
-    better on these with them.
-
-    - ``rank``: trains the classifier on points, returns its ranking of rows, ``N_RANKED`` labels.
-    - ``rows_of``: returns texts as rows.
+    better on these with them; ``rank`` trains it on points and returns its ranking of rows.
     """
     X, Y, weights = points
     names_help = False

@@ -128,11 +128,7 @@ def _of_points(points: Numbers) -> tuple[Numbers, Numbers]:
 def base_numbers(
     scores: Floats, places: NDArray[np.int64], best: Floats, points: NDArray[Any]
 ) -> tuple[Numbers, ...]:
-    """Return what is known of ranked labels.
-
-    - ``scores``, ``places``, ``best``, ``points``, shape (n_ranked,): the score and the rank of
-      each label, the best score of its text, and its training texts.
-    """
+    """Return the numbers of ranked labels; ``best`` are the best scores of their texts."""
     values = np.clip(scores.astype(np.float64), 1e-6, 1.0 - 1e-6)
     logs = np.log(values)
     of_points = _of_points(points)

@@ -483,12 +483,11 @@ class TextVectorizer(TransformerMixin, Estimator):
     @contextmanager
     def _at_rest(self) -> Iterator[None]:
         """Free the tables of the kernels meanwhile, in a training that must save memory."""
-        if not keeps():
-            yield
-            return
-        del self.features_
+        if keeps():
+            del self.features_
         yield
-        self._prepare()
+        if keeps():
+            self._prepare()
 
     @on_snapshot
     def transform(self, texts: Sequence[str]) -> Csr:
