@@ -404,8 +404,16 @@ class Thesaurus:
             The preferred name; the id if the concept is unknown or has no name.
         """
         number = self.number(concept)
-        best = -1 if number < 0 else self._best_name(number, language)
-        return concept if best < 0 else self.names[best]
+        if number < 0:
+            return concept
+        first, end = self.first_names[number : number + 2].tolist()
+        codes = self.languages[self.name_languages[first:end].astype(np.int64)].tolist()
+        n_preferred = int(self.name_preferred[first:end].sum())
+        asked = [] if language is None else [language, language.partition("-")[0]]
+        for wanted in (*asked, "", "en"):
+            if wanted in codes[:n_preferred]:
+                return self.names[first + codes.index(wanted)]
+        return self.names[first] if first < end else concept
 
     def notation(self, number: int) -> str | None:
         """Return the first notation of a concept, given by its number, or None."""
@@ -419,17 +427,6 @@ class Thesaurus:
         codes = self.languages[self.description_languages[first:end].astype(np.int64)].tolist()
         wanted = codes.index(language) if language in codes else 0
         return self.descriptions[first + wanted] if codes else None
-
-    def _best_name(self, number: int, language: str | None) -> int:
-        """Return the name to show of a concept, -1 if it has none."""
-        first, end = self.first_names[number : number + 2].tolist()
-        codes = self.languages[self.name_languages[first:end].astype(np.int64)].tolist()
-        n_preferred = int(self.name_preferred[first:end].sum())
-        asked = [] if language is None else [language, language.partition("-")[0]]
-        for wanted in (*asked, "", "en"):
-            if wanted in codes[:n_preferred]:
-                return int(first + codes.index(wanted))
-        return int(first) if first < end else -1
 
 
 _COLUMNS = tuple(name for name in Thesaurus.__annotations__ if name[0] != "_")
@@ -606,20 +603,16 @@ class _Builder:
             of_words, columns[f"{word}s"] = _sorted_numbers(known)
             columns[f"concept_{word}s"] = _sorted_pairs(self.pairs[word], places, of_words)
         columns["broader"] = _sorted_pairs(self.pairs["broader"], places, places)
-        columns |= self._successors(places, len(ids))
-        return Thesaurus(**{name: columns[name] for name in _COLUMNS})
-
-    def _successors(self, places: NDArray[np.int32], n_concepts: int) -> dict[str, NDArray[Any]]:
-        """Return which concepts are withdrawn, and by which they are replaced."""
         pairs = _sorted_pairs(self.pairs["replaced_by"], places, places)
-        single = np.bincount(pairs[:, 0], minlength=n_concepts)[pairs[:, 0]] == 1
-        replaced_by = np.full(n_concepts, -1, dtype=np.int32)
-        replaced_by[pairs[single, 0]] = pairs[single, 1]  # a split concept has no successor
-        withdrawn = np.zeros(n_concepts, dtype=np.uint8)
+        single = np.bincount(pairs[:, 0], minlength=len(ids))[pairs[:, 0]] == 1
+        columns["replaced_by"] = np.full(len(ids), -1, dtype=np.int32)
+        # A split concept has no successor.
+        columns["replaced_by"][pairs[single, 0]] = pairs[single, 1]
+        columns["withdrawn"] = np.zeros(len(ids), dtype=np.uint8)
         for column in (self.marks["withdrawn"], self.pairs["replaced_by"][0]):
             gone = places[np.array(column, dtype=np.int64)]
-            withdrawn[gone[gone >= 0]] = 1
-        return {"withdrawn": withdrawn, "replaced_by": replaced_by}
+            columns["withdrawn"][gone[gone >= 0]] = 1
+        return Thesaurus(**{name: columns[name] for name in _COLUMNS})
 
 
 def _build(statements: Iterable[Statement], source: str, language: str) -> Thesaurus:

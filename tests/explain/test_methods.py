@@ -182,9 +182,8 @@ def test_label_outside_cluster_is_noted():
     labels = model.predict_topk(ROW, k=24)[0][0]
     other = next(label for label in range(20) if label not in labels)
     one = model.explain(ROW, label=other)
-    assert one.notes == (
-        "not a label of the point's cluster, so not predicted: the score is that of the base",
-    )
+    note = "not a label of the point's cluster, so not predicted: the score is that of the base"
+    assert one.notes == (note,)
     assert one.score == pytest.approx(model.base_.explain(ROW, label=other).score)
 
 

@@ -18,6 +18,8 @@ from defrag.io.files import atomic_writer
 
 X = [[0.0, 0.1], [2.0, 0.0]]
 Y = [[0, 2], []]
+WRITER = """import os, sys; from defrag.io.files import atomic_writer
+with atomic_writer(sys.argv[1]) as file: """
 
 
 def test_failing_writer_keeps_old_file(tmp_path):
@@ -47,11 +49,7 @@ def test_equal_data_give_equal_bytes(tmp_path, suffix):
 @pytest.mark.slow
 def test_leftover_of_killed_process_is_removed(tmp_path):
     path = tmp_path / "a.txt"
-    script = (
-        "import os, sys; from defrag.io.files import atomic_writer\n"
-        "with atomic_writer(sys.argv[1]) as file:\n"
-        "    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)"
-    )
+    script = f"{WRITER}file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)"
     done = subprocess.run([sys.executable, "-c", script, path], check=False, capture_output=True)
     assert done.returncode == -9
     assert not path.exists()
@@ -150,12 +148,7 @@ def test_file_of_living_writer_is_kept(tmp_path):
     with atomic_writer(path) as file:
         file.write(b"first")
         (before,) = tmp_path.iterdir()
-        script = (
-            "import sys; from defrag.io.files import atomic_writer\n"
-            "with atomic_writer(sys.argv[1]) as file:\n"
-            "    file.write(b'second')"
-        )
-        subprocess.run([sys.executable, "-c", script, path], check=True)
+        subprocess.run([sys.executable, "-c", f"{WRITER}file.write(b'second')", path], check=True)
         assert path.read_bytes() == b"second"
         assert before.exists()
     assert path.read_bytes() == b"first"

@@ -20,3 +20,8 @@ def make_texts(n_texts=120, seed=0, topics=TOPICS):
         texts.append(" ".join(rng.permutation([*words, *rng.choice(["the", "of", "a"], 3)])))
         labels.append(sorted(chosen.tolist()))
     return texts, labels
+
+
+def ids(model):
+    """Return the features of a vectoriser by name."""
+    return {name: number for number, name in enumerate(model.get_feature_names_out().tolist())}

@@ -14,8 +14,7 @@ from defrag.exceptions import ModelFormatError
 from defrag.persistence import describe
 from defrag.text import answers
 from defrag.text._texts import check_text_labels
-from defrag.text.answers import Answers, held_out, learn_answers
-from defrag.text.shortlist import Promise, learn_promises
+from defrag.text.answers import Answers, Promise, held_out, learn_answers, learn_promises
 
 
 def ranking(n_texts=60, n_labels=12, seed=0):
@@ -199,10 +198,8 @@ def test_given_texts_choose_the_answers():
 
 def test_few_texts_teach_nothing():
     model = TextClassifier(random_state=0).fit(*corpus(999))
-    assert model.answers_ is None
-    assert model.answering_ == (
-        "scores above 0.5: nothing is learnt from fewer than 1,000 texts with labels"
-    )
+    untaught = "scores above 0.5: nothing is learnt from fewer than 1,000 texts with labels"
+    assert (model.answers_, model.answering_) == (None, untaught)
     texts, _ = corpus(20, seed=1)
     assert model.predict(texts) == model.predict(texts, 0.5)
     none = TextClassifier(answers=None, random_state=0).fit(*corpus(1100))

@@ -22,7 +22,7 @@ from defrag.baselines import Parabel
 from defrag.registry import entries
 from tests.contract.subject import Subject
 from tests.helpers.model_drafts import inside, refuse
-from tests.text.data import TOPICS, make_texts
+from tests.text.data import TOPICS, ids, make_texts
 
 
 def test_learns_and_answers_with_names():
@@ -101,6 +101,27 @@ def test_file_with_other_labels_is_refused(tmp_path):
     TextClassifier(LabelTree(), random_state=0).fit(*make_texts()).save(tmp_path / "a")
     message = r"must have the labels of its owner \(3\), got 4"
     refuse(tmp_path, (tmp_path / "a").read_bytes(), inside("state", n_labels=3), message)
+
+
+def test_a_classifier_that_follows_keeps_words_and_trees(tmp_path):
+    texts, labels = make_texts(120)
+    more, their_labels = make_texts(60, seed=1)
+    words = [f"{text} entirely new" for text in more]
+    old = TextClassifier(LabelTree(max_leaf_size=2), random_state=0).fit(texts, labels)
+    old.save(tmp_path / "old")
+    given = [*texts, *words], [*labels, *their_labels]
+    model = TextClassifier(LabelTree(max_leaf_size=2), random_state=0)
+    model.fit(*given, shape=tmp_path / "old")
+    before, after = ids(old.vectorizer_), ids(model.vectorizer_)
+    assert {name: after[name] for name in before} == before
+    assert after["entirely new"] >= len(before)
+    order = [old.base_.trees_[0].tree.order, model.base_.trees_[0].tree.order]
+    np.testing.assert_array_equal(*order)
+    assert model.score(*given) > 0.9
+    # Other words cannot keep their ids.
+    other = TextClassifier(model.base, TextVectorizer(characters=3), random_state=0)
+    other.fit(*given, shape=old)
+    assert ids(other.vectorizer_) == ids(TextVectorizer(characters=3).fit(given[0]))
 
 
 # --- Every classifier of the registry is a base.

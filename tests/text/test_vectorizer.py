@@ -14,6 +14,7 @@ from defrag import TextVectorizer, load
 from defrag.text._texts import load_stemmer
 from tests.helpers.model_drafts import inside, put, refuse
 from tests.oracles.words import vectorise
+from tests.text.data import ids
 
 TEXTS = [
     "The quick brown fox jumps over the lazy dog",
@@ -292,3 +293,67 @@ def test_no_such_stemmer(stemmer):
     pytest.importorskip("Stemmer")
     with pytest.raises(ValueError, match=r"stemmer (of TextVectorizer )?must be"):
         TextVectorizer(stemmer=stemmer).fit(INFLECTED)
+
+
+# --- Features that keep their places when a vectoriser is fitted again.
+
+OLD = ["sparse matrix here", "sparse matrix there", "old word here", "old word there", "a b"]
+NEW = ["dense sparse matrix", "dense sparse matrix", "new matrix here", "new vector here"]
+SETTINGS = [{}, {"ngrams": 2}, {"characters": 3}, {"ngrams": 2, "max_features": 5}]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_features_keep_their_ids_and_new_ones_follow(settings, tmp_path):
+    old = TextVectorizer(**settings).fit(OLD)
+    alone = TextVectorizer(**settings)
+    wanted = alone.fit_transform(NEW)
+    model = TextVectorizer(**settings)
+    rows = model.fit_transform(NEW, shape=old)
+    before, after, fresh = ids(old), ids(model), ids(alone)
+    assert set(after) == set(before) | set(fresh)
+    assert set(fresh) - set(before)
+    assert set(before) - set(fresh)
+    for name, number in after.items():
+        assert number == before[name] if name in before else number >= len(before)
+        assert (model.idf_[number] > 0) == (name in fresh)
+    order = [after[name] for name in fresh]
+    assert rows.nnz == wanted.nnz
+    assert rows.has_sorted_indices
+    # Their squares are added in another order.
+    np.testing.assert_allclose(rows.toarray()[:, order], wanted.toarray(), rtol=1e-6)
+    model.save(tmp_path / "a")
+    again = load(tmp_path / "a")
+    many = [*OLD, *NEW] * 20  # enough for the other kernel
+    for one in (model, again):
+        assert (one.transform(many) != many_rows(model, many)).nnz == 0
+        found = one.transform(many).toarray()[:, order]
+        np.testing.assert_allclose(found, alone.transform(many).toarray(), rtol=1e-6)
+    text = "old word: sparse matrix"
+    features, _, _ = again.spans(text)
+    assert set(features.tolist()) == set(model.transform([text]).indices.tolist())
+
+
+def many_rows(model, texts):
+    """Transform texts one at a time."""
+    return sparse.vstack([model.transform([text]) for text in texts], format="csr")
+
+
+def test_the_same_texts_have_the_same_features():
+    old = TextVectorizer(2).fit(OLD)
+    model = TextVectorizer(2).fit(OLD, shape=old)
+    for name in ("word_feature_", "pairs_", "idf_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(old, name))
+    # What had gone comes back at its place.
+    again = TextVectorizer(2).fit(OLD, shape=TextVectorizer(2).fit(NEW, shape=old))
+    assert {name: ids(again)[name] for name in ids(old)} == ids(old)
+    np.testing.assert_array_equal(again.idf_[: len(old.idf_)], old.idf_)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [TextVectorizer(), TextVectorizer(characters=3).fit(OLD)],
+    ids=["not fitted", "characters"],
+)
+def test_shape_requires_same_tokenisation(shape):
+    with pytest.raises(ValueError, match="shape must be a fitted TextVectorizer with the same"):
+        TextVectorizer().fit(NEW, shape=shape)

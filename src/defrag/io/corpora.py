@@ -18,24 +18,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from defrag.exceptions import FormatError
-from defrag.io.documents import (
-    PECOS_LABEL,
-    CorpusOptions,
-    Document,
-    in_utf8,
-    is_folder,
-    read_annif,
-    read_csv,
-    read_fasttext,
-    read_folder,
-    read_frame,
-    read_json_lines,
-    read_libmultilabel,
-    read_lines,
-    read_parquet,
-    read_pecos,
-    read_tsv,
-)
+from defrag.io import documents
+from defrag.io.documents import CorpusOptions, Document
 from defrag.io.files import (
     InputStream,
     PathLike,
@@ -56,38 +40,30 @@ CorpusForm: TypeAlias = Literal[
 CORPUS_FORMS: tuple[CorpusForm, ...] = get_args(CorpusForm)
 
 _READERS: dict[CorpusForm, Callable[[InputStream, CorpusOptions], Iterator[Document]]] = {
-    "jsonl": read_json_lines,
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "annif": read_annif,
-    "fasttext": read_fasttext,
-    "pecos": read_pecos,
-    "libmultilabel": read_libmultilabel,
-    "lines": read_lines,
+    "jsonl": documents.read_json_lines,
+    "csv": documents.read_csv,
+    "tsv": documents.read_tsv,
+    "annif": documents.read_annif,
+    "fasttext": documents.read_fasttext,
+    "pecos": documents.read_pecos,
+    "libmultilabel": documents.read_libmultilabel,
+    "lines": documents.read_lines,
 }
 
 _BY_SUFFIX: dict[str, CorpusForm] = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".ft": "fasttext",
-}
-
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+    ".csv": "csv", ".tsv": "tsv", ".ft": "fasttext",
+}  # fmt: skip
 _BY_FIRST_CHARACTERS: dict[str, CorpusForm] = {
-    "{": "jsonl",
-    "[": "jsonl",
-    "__label__": "fasttext",
-    "PAR1": "parquet",
-}
+    "{": "jsonl", "[": "jsonl", "__label__": "fasttext", "PAR1": "parquet",
+}  # fmt: skip
 
 # Bytes and lines inspected of a tab-separated file without a header.
 _INSPECTED_BYTES = 1 << 18
 _INSPECTED_LINES = 100
 _TEXT_COLUMNS = {"text", "title", "content"}
 _URIS = re.compile(r"<[^<>\s]+>(\s+<[^<>\s]+>)*\s*")
-_NUMBERS = re.compile(rf"{PECOS_LABEL.pattern}(,{PECOS_LABEL.pattern})*")
+_NUMBERS = re.compile(rf"{documents.PECOS_LABEL.pattern}(,{documents.PECOS_LABEL.pattern})*")
 
 
 class LabelledTexts(NamedTuple):
@@ -191,7 +167,7 @@ def read_texts(
         if not hasattr(path, "columns") and not hasattr(path, "column_names"):
             raise ValueError(f"path must be a path or a data frame, got {type(path).__name__}")
         name = f"the {type(path).__name__}"
-        return collect_texts(Corpus(name, "parquet", read_frame(path, options)))
+        return collect_texts(Corpus(name, "parquet", documents.read_frame(path, options)))
     with open_corpus(path, form, options, limits) as corpus:
         return collect_texts(corpus)
 
@@ -219,13 +195,10 @@ def texts_and_labels(corpus: Corpus) -> Iterator[tuple[str, list[str] | None]]:
 
 @dataclass(frozen=True)
 class Corpus:
-    """An open corpus."""
+    """An open corpus: its name in error messages, its format, its documents, read lazily."""
 
-    # Its name in error messages.
     name: str
-    # Its format.
     form: CorpusForm
-    # Its documents, read lazily.
     documents: Iterator[Document]
 
 
@@ -238,7 +211,7 @@ def corpus_form(path: PathLike) -> CorpusForm | None:
     if is_parquet(Path(path)):
         return "parquet"
     if Path(path).is_dir():
-        return "annif" if is_folder(Path(path)) else None
+        return "annif" if documents.is_folder(Path(path)) else None
     name = without_compression(os.fspath(path)).lower()
     return next((form for suffix, form in _BY_SUFFIX.items() if name.endswith(suffix)), None)
 
@@ -284,18 +257,18 @@ def open_corpus(
     """
     options = options or CorpusOptions()
     form = check_form(path, form or corpus_form(path), {}, CORPUS_FORMS)
-    files, documents = corpus_files(path), None
+    files, found = corpus_files(path), None
     if files != [os.fspath(path)]:
-        documents = _in_turn(files, form, options, limits)
+        found = _in_turn(files, form, options, limits)
     elif form == "annif" and Path(path).is_dir():
-        documents = read_folder(Path(path), options, limits)
+        found = documents.read_folder(Path(path), options, limits)
     elif form == "parquet":
-        documents = read_parquet(path, options)
-    if documents is not None:
-        yield Corpus(display_name(path), form, documents)
+        found = documents.read_parquet(path, options)
+    if found is not None:
+        yield Corpus(display_name(path), form, found)
         return
     with open_input(path, limits) as given:
-        stream = in_utf8(given, options.encoding)
+        stream = documents.in_utf8(given, options.encoding)
         if form == "tsv":
             form = _form_with_tabs(stream, options)
         yield Corpus(stream.name, form, _READERS[form](stream, options))

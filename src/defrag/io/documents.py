@@ -15,23 +15,19 @@ import re
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import IO, Any, Literal, NamedTuple, cast
 
 from defrag import _native
 from defrag._progress import escaped
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io.files import InputStream, open_input
+from defrag.io.files import InputStream, PathLike, ReadLimits, open_input
 from defrag.io.parquet import read_batches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from defrag.io.files import PathLike, ReadLimits
 
 
 class Document(NamedTuple):

@@ -20,6 +20,7 @@ from scipy import sparse
 from defrag import _native
 from defrag._native import ParsedText
 from defrag.exceptions import FormatError
+from defrag.io import xmc
 from defrag.io.corpora import CORPUS_FORMS, CorpusForm, corpus_form, likely_forms
 from defrag.io.documents import shown
 from defrag.io.files import (
@@ -32,16 +33,6 @@ from defrag.io.files import (
     without_compression,
 )
 from defrag.io.npz import parse_npz, write_npz
-from defrag.io.xmc import (
-    check_limit,
-    check_parsed,
-    check_rows,
-    parse_text,
-    read_labels,
-    read_svmlight,
-    write_svmlight,
-    write_xmc,
-)
 from defrag.typing import Csr
 
 PointForm: TypeAlias = Literal["xmc", "svmlight", "npz"]
@@ -64,11 +55,8 @@ _PAIRS = (("X", "Y"), ("texts", "labels"))
 _NUMBERS = re.compile(rb"[\s\d.,:eE+-]*(#|\Z)")
 _TEXT_SUFFIXES = ("", ".txt", ".xmc")
 _FORM_BY_SUFFIX: dict[str, PointForm] = {
-    ".npz": "npz",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-}
+    ".npz": "npz", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -203,7 +191,7 @@ def read_points(
     checks = {"strict": strict, "allow_truncated": allow_truncated}
     if form == "svmlight":
         base = check_base(name, zero_based)
-        X, Y = read_svmlight(path, zero_based=base, strict=strict, limits=limits, **widths)
+        X, Y = xmc.read_svmlight(path, zero_based=base, strict=strict, limits=limits, **widths)
         points = Points(X, Y, "svmlight", zero_based)
     else:
         with open_input(path, limits) as stream:
@@ -213,8 +201,8 @@ def read_points(
     if points.Y is not None:
         message = f"has labels already, besides those of {display_name(labels)}"
         raise FormatError(display_name(path), message)
-    Y = read_labels(labels, n_labels=n_labels, limits=limits, **checks)
-    check_rows(display_name(labels), points.X, Y)
+    Y = xmc.read_labels(labels, n_labels=n_labels, limits=limits, **checks)
+    xmc.check_rows(display_name(labels), points.X, Y)
     return replace(points, Y=Y)
 
 
@@ -232,8 +220,8 @@ def parse_points(
     found: PointForm = "npz" if layout == "npz" else "xmc"
     if form not in {None, found}:
         raise ValueError(f"{stream.name}: expected {form}, found {found}")
-    check_limit("n_features", n_features)
-    check_limit("n_labels", n_labels)
+    xmc.check_limit("n_features", n_features)
+    xmc.check_limit("n_labels", n_labels)
     if found == "npz":
         X, Y = parse_npz(stream, n_features=n_features, n_labels=n_labels)
         X = _widen(stream.name, "feature", X, n_features)
@@ -241,7 +229,7 @@ def parse_points(
     widths = {"n_features": n_features}
     if layout == "combined":
         widths["n_labels"] = n_labels
-    parsed = parse_text(stream, layout, **checks, **widths)
+    parsed = xmc.parse_text(stream, layout, **checks, **widths)
     return Points(parsed.pairs, parsed.labels if layout == "combined" else None)
 
 
@@ -310,9 +298,9 @@ def write_points(path: str, points: Points, *, labels: str | None = None) -> Non
     elif points.form == "svmlight":
         base = check_base(path, points.zero_based)
         labelled = sparse.csr_array((X.shape[0], 0), dtype=X.dtype) if Y is None else Y
-        write_svmlight(path, X, labelled, zero_based=base)
+        xmc.write_svmlight(path, X, labelled, zero_based=base)
     else:
-        write_xmc(path, X, Y, labels_path=labels)
+        xmc.write_xmc(path, X, Y, labels_path=labels)
 
 
 # --- Matrices in an open stream: at once, or block by block.
@@ -381,7 +369,7 @@ class RowBlocks:
                 found += parsed.pairs.shape[0]
                 yield parsed.pairs
         declared, self.n_rows = self.n_rows, found
-        check_parsed(self.name, parsed, (declared, found), **self._checks)
+        xmc.check_parsed(self.name, parsed, declared, found, **self._checks)
 
 
 def _parsed_parts(stream: InputStream, form: str) -> Iterator[ParsedText]:

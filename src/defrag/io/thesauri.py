@@ -214,10 +214,8 @@ _PROPERTIES: dict[str, str] = {
     _RDF_TYPE: "type",
 }
 _GND_FAMILIES = {
-    "preferredName": "preferred",
-    "variantName": "alternative",
-    "broaderTerm": "broader",
-}
+    "preferredName": "preferred", "variantName": "alternative", "broaderTerm": "broader",
+}  # fmt: skip
 _NO_CONCEPTS = {
     f"{_SKOS}{word}" for word in ("ConceptScheme", "Collection", "OrderedCollection")
 } | {

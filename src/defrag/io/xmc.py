@@ -246,25 +246,26 @@ def parse_text(
         if options.get(f"n_{noun}s") is None:
             stream.limits.check_columns(stream.name, noun, matrix.shape[1], matrix.nnz)
     n_rows = (parsed.labels if layout == "labels" else parsed.pairs).shape[0]
-    rows = parsed.declared_rows, n_rows
-    check_parsed(stream.name, parsed, rows, strict=strict, allow_truncated=allow_truncated)
+    declared = n_rows if parsed.declared_rows is None else parsed.declared_rows
+    checks = {"strict": strict, "allow_truncated": allow_truncated}
+    check_parsed(stream.name, parsed, declared, n_rows, **checks)
     return parsed
 
 
 def check_parsed(
     name: str,
     parsed: ParsedText,
-    rows: tuple[int | None, int],
+    declared: int,
+    found: int,
     *,
     strict: bool,
     allow_truncated: bool,
 ) -> None:
     """Issue the warnings of the parser, and compare the declared and the true number of points."""
     file_warnings = FileWarnings(name, strict)
-    declared, n_rows = rows
-    if declared is not None and declared != n_rows:
-        message = f"the header declares {declared} points, the file has {n_rows}"
-        if declared > n_rows and not allow_truncated:
+    if declared != found:
+        message = f"the header declares {declared} points, the file has {found}"
+        if declared > found and not allow_truncated:
             message += "; a truncated file is read only with allow_truncated"
             raise FormatError(name, message)
         file_warnings.add(message)

@@ -53,20 +53,23 @@ from defrag.text._texts import (
     extra_rows,
 )
 from defrag.text.answers import (
+    N_LISTED,
     AimRule,
     Answers,
+    Candidate,
+    Promise,
     answers_without,
     as_matrix,
     held_out_calibration,
     learn_answers,
     n_points_of,
     pack_answers,
+    promise_of,
     unpack_answers,
     with_promises,
 )
 from defrag.text.naming import LabelNames, Naming, Points, learn_naming
 from defrag.text.ranker import LEAST_TEXTS, N_RANKED, fold_of, rank_with
-from defrag.text.shortlist import N_LISTED, Candidate, Promise, promise_of
 from defrag.text.vectorizer import TextVectorizer, n_features_in_file
 from defrag.thesaurus import Match, Thesaurus
 from defrag.typing import Csr, Floats, Ids, Seed
