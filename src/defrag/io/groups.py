@@ -87,7 +87,7 @@ def parse_groups(
     if not text:
         raise FormatError(name, "the file is empty")
     head, _, body = text.partition(b"\n")
-    numbers, counts = _numbers(name, head.strip(), 1)
+    numbers, counts = _numbers(name, head, 1)
     if len(numbers) != 1:
         message = f"the first line must be the number of groups, got {len(numbers)}"
         raise FormatError(name, message, 1)
@@ -153,7 +153,8 @@ def _numbers(name: str, text: bytes, first_line: int) -> tuple[Offsets, Offsets]
         raise FormatError(name, rule, first_line + text.count(b"\n", 0, place))
     ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
     n_before = np.searchsorted(begins, np.append(ends, len(text)))
-    return np.fromstring(text, dtype=np.int64, sep=" "), np.diff(n_before, prepend=0)
+    found = np.fromstring(text, dtype=np.int64, sep=" ")[: len(begins)]  # of blanks, it makes a 0
+    return found, np.diff(n_before, prepend=0)
 
 
 def _quote(line: bytes) -> str:
