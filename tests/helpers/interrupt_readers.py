@@ -75,12 +75,16 @@ def by_the_clock():
 
 
 def interrupt_at(n):
-    """Send the signal to this process at the n-th line that is run after the FIFO was opened."""
+    """Send the signal to this process at the n-th line that is run from opening to writing."""
     opener = files.open_nonblocking
+    writer = files.atomic_writer.__wrapped__.__code__
     seen = 0
 
     def trace(frame, event, _):
         nonlocal seen
+        if frame.f_code is writer:  # what is read has been read
+            sys.settrace(None)
+            return None
         if seen < n and frame.f_code.co_filename in WATCHED:
             seen += event in {"line", "return"}
         if seen == n:
