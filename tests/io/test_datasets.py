@@ -63,7 +63,7 @@ def test_debian_arrays_are_unchanged(debian):
         part: digest(split.X.indptr, split.X.indices, split.Y.indptr, split.Y.indices)
         for part, split in (("train", debian.train), ("test", debian.test))
     }
-    assert structure == STRUCTURE
+    assert structure == {"train": "edd424c824e4204d", "test": "4a27df579801b4b8"}
 
 
 def test_debian_names_are_readable(debian):
@@ -204,9 +204,6 @@ def test_broken_bundles_are_refused(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(FormatError, match=message):
         read_bundle(path)
-
-
-STRUCTURE = {"train": "edd424c824e4204d", "test": "4a27df579801b4b8"}
 
 
 def test_texts_are_the_words_and_labels_of_points(debian):
