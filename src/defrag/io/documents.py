@@ -79,13 +79,13 @@ class CorpusOptions:
         if self.label_separator == "":
             raise ValueError("the label separator must not be empty: give space for white space")
 
-    def name_of(self, file: str, line: int, label: str) -> str:
+    def name_of(self, label: str) -> str:
         """Return the name of a label given by number, or the number if there are no names."""
         if self.label_names is None:
             return label
         if len(label) > 10 or int(label) >= len(self.label_names):
-            rule = f"label {shown(label)}, but there are {len(self.label_names)} label names"
-            raise FormatError(file, rule, line)
+            n_names = len(self.label_names)
+            raise ValueError(f"label {shown(label)}, but there are {n_names} label names")
         return self.label_names[int(label)]
 
 
@@ -284,8 +284,12 @@ def read_pecos(stream: InputStream, options: CorpusOptions) -> Iterator[Document
                 raise FormatError(stream.name, rule, number)
             if match.group(2) is None or float(match.group(2)) > 0:  # the relevance
                 label = match.group(1).lstrip("0") or "0"
-                labels.append(options.name_of(stream.name, number, label))
-        yield Document(number, text, labels)
+                labels.append(label)
+        try:
+            names = list(map(options.name_of, labels))
+        except ValueError as error:
+            raise FormatError(stream.name, str(error), number) from None
+        yield Document(number, text, names)
 
 
 def read_libmultilabel(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
@@ -501,8 +505,7 @@ def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Doc
         try:
             key = label_column(item, of_labels)
             if key is not None:
-                name_of = partial(options.name_of, stream.name, number)
-                labels = labels_of(key, item[key], split, name_of)
+                labels = labels_of(key, item[key], split, options.name_of)
             text = joined([text_of(key, item[key]) for key in text_columns(item, options)])
         except _SeveralError as error:
             raise FormatError(stream.name, f"{error}, or write a list of names", number) from None
@@ -643,8 +646,7 @@ def _documents_of_columns(
             text = joined(list(map(text_of, texts, parts)))
             labels = None
             if of_labels is not None:
-                name_of = partial(options.name_of, name, number)
-                labels = labels_of(of_labels, values[of_labels][row], split, name_of)
+                labels = labels_of(of_labels, values[of_labels][row], split, options.name_of)
         except ValueError as error:
             raise FormatError(name, str(error), number) from None
         yield Document(number, text, labels)
