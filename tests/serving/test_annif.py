@@ -1,6 +1,5 @@
 """Annif's interface: what its clients call, and what they may not ask for."""
 
-import asyncio
 from datetime import datetime, timezone
 
 import pytest
@@ -8,18 +7,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from defrag import LabelTree, TextClassifier, Thesaurus
-from tests.data import make_data
-
-pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
-httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
-serving = pytest.importorskip("defrag.serving")
-from defrag.serving.subjects import Subjects, read_subjects  # noqa: E402 - after starlette is found
+from defrag.serving import Limits, ServedModel, make_app
+from defrag.serving.subjects import Subjects, read_subjects
+from tests.serving.client import Client
 
 TEXTS = ["sparse matrix", "dense matrix", "quick sorting", "merge sorting files", "copy files"]
 LABELS = [["ex:algebra"], ["ex:algebra"], ["ex:sort"], ["ex:sort", "ex:files"], ["ex:files"]]
 TEXT = "sorting large files"
 TRAINED = datetime(2026, 5, 4, 3, 2, 1, tzinfo=timezone.utc)
-X, Y = make_data(n=40, d=10, n_labels=4, seed=0)
+
+TOPICS = "/v1/projects/topics"
+SUGGEST, BATCH = f"{TOPICS}/suggest", f"{TOPICS}/suggest-batch"
 
 
 @pytest.fixture(scope="module")
@@ -28,35 +26,21 @@ def model():
 
 
 @pytest.fixture(scope="module")
-def ask(model, tmp_path_factory):
+def ask(model, rows, tmp_path_factory):
     """Return a function that sends a request; the vocabulary lacks what TEXT gets first."""
     path = tmp_path_factory.mktemp("vocabulary") / "topics.tsv"
     known = [uri for uri in ("ex:algebra", "ex:sort", "ex:files") if uri != best(model)]
     path.write_text(
         "".join(f"<{uri}>\tname of {uri}\t{number}\n" for number, uri in enumerate(known))
     )
-    served = [
-        serving.ServedModel("topics", model, modified=TRAINED),
-        serving.ServedModel("rows", LabelTree(random_state=0).fit(X, Y)),
-    ]
-    app = serving.make_app(
-        served,
-        limits=serving.Limits(max_body=5000, max_batch=3),
-        subjects=read_subjects(str(path), "en"),
-    )
-    return client_of(app)
+    served = [ServedModel("topics", model, modified=TRAINED), ServedModel("rows", rows)]
+    limits = Limits(max_body=5000, max_batch=3)
+    return client_of(*served, limits=limits, subjects=read_subjects(str(path), "en"))
 
 
-def client_of(app):
-    def send(method, path, **options):
-        async def request():
-            transport = httpx.ASGITransport(app=app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-                return await client.request(method, path, **options)
-
-        return asyncio.run(request())
-
-    return send
+def client_of(*served, **options):
+    """Return a function that sends a request to some models."""
+    return Client(make_app(served, **options)).request
 
 
 def best(model):
@@ -76,7 +60,7 @@ def test_projects_are_models_of_texts(ask):
         "modification_time": "2026-05-04T03:02:01+00:00",
     }
     assert ask("GET", "/v1/projects").json() == {"projects": [project]}
-    assert ask("GET", "/v1/projects/topics").json() == project
+    assert ask("GET", TOPICS).json() == project
     assert ask("GET", "/v1/vocabs").json() == {"vocabs": [vocabulary]}
     assert set(ask("GET", "/v1/").json()) == {"title", "version"}
 
@@ -86,7 +70,7 @@ def test_suggest_returns_subjects_of_vocabulary(ask, model):
     known = [(uri, score) for uri, score in zip(names[0], scores[0].tolist(), strict=True)][1:]
     for limit in (1, 2, 10, 2**31 - 1):
         form = {"text": TEXT, "limit": str(limit), "metadata_title": "x", "project": "y"}
-        found = ask("POST", "/v1/projects/topics/suggest", data=form).json()["results"]
+        found = ask("POST", SUGGEST, data=form).json()["results"]
         assert [(one["uri"], one["label"]) for one in found] == [
             (uri, f"name of {uri}") for uri, _ in known[:limit]
         ]
@@ -95,19 +79,18 @@ def test_suggest_returns_subjects_of_vocabulary(ask, model):
         )
         assert {one["notation"] for one in found} <= {"0", "1"}
     above = {"text": TEXT, "threshold": str(known[0][1]), "language": "en"}
-    assert len(ask("POST", "/v1/projects/topics/suggest", data=above).json()["results"]) == 1
+    assert len(ask("POST", SUGGEST, data=above).json()["results"]) == 1
     nothing = {"text": TEXT, "limit": "0"}
-    assert ask("POST", "/v1/projects/topics/suggest", data=nothing).json() == {"results": []}
-    assert ask("POST", "/v1/projects/topics/suggest", data={"text": ""}).json() == {"results": []}
+    assert ask("POST", SUGGEST, data=nothing).json() == {"results": []}
+    assert ask("POST", SUGGEST, data={"text": ""}).json() == {"results": []}
 
 
 def test_batch_keeps_document_ids(ask):
-    path = "/v1/projects/topics/suggest-batch"
     documents = [{"text": TEXT, "document_id": "a"}, {"text": "unheard", "metadata": {"x": "y"}}]
-    found = ask("POST", f"{path}?limit=1", json={"documents": documents}).json()
-    one = ask("POST", "/v1/projects/topics/suggest", data={"text": TEXT, "limit": 1}).json()
+    found = ask("POST", f"{BATCH}?limit=1", json={"documents": documents}).json()
+    one = ask("POST", SUGGEST, data={"text": TEXT, "limit": 1}).json()
     assert found == [{**one, "document_id": "a"}, {"results": [], "document_id": None}]
-    assert ask("POST", path, json={"documents": []}).json() == []
+    assert ask("POST", BATCH, json={"documents": []}).json() == []
 
 
 def test_own_routes_name_known_labels_and_keep_others(ask, model):
@@ -119,67 +102,64 @@ def test_own_routes_name_known_labels_and_keep_others(ask, model):
     assert [one.get("name") for one in found] == wanted
     why = ask("POST", "/v1/explain", json={"text": TEXT, "k": 3}).json()["explanations"]
     assert [one.get("name") for one in why] == wanted
-    rows = ask("POST", "/v1/suggest", json={"row": {"1": 1.0}, "model": "rows"}).json()["labels"]
+    rows = ask("POST", "/v1/suggest", json={"row": {"f1": 1.0}, "model": "rows"}).json()["labels"]
     assert rows
     assert all(set(one) == {"label", "score"} for one in rows)
 
 
 def test_labels_are_subjects_without_vocabulary(model):
-    ask = client_of(serving.make_app([serving.ServedModel("topics", model)]))
+    ask = client_of(ServedModel("topics", model))
     form = {"text": TEXT, "limit": "1", "language": "any"}
-    found = ask("POST", "/v1/projects/topics/suggest", data=form).json()["results"][0]
+    found = ask("POST", SUGGEST, data=form).json()["results"][0]
     assert found["uri"] == found["label"] == best(model)
     assert found["notation"] is None
-    project = ask("GET", "/v1/projects/topics").json()
+    project = ask("GET", TOPICS).json()
     assert (project["language"], project["vocab"]) == ("und", None)
     assert project["modification_time"] is None
     assert ask("GET", "/v1/vocabs").json() == {"vocabs": []}
 
 
-JSON_TYPE = {"content-type": "application/json"}
-SUGGEST, BATCH = "/v1/projects/topics/suggest", "/v1/projects/topics/suggest-batch"
-REFUSED = {
-    "other project": (404, "/v1/projects/other/suggest", {"data": {"text": "a"}}, "'other' not"),
-    "model of rows": (404, "/v1/projects/rows/suggest", {"data": {"text": "a"}}, "'rows' not"),
-    "no text": (400, SUGGEST, {"data": {"limit": "1"}}, "must have a text"),
-    "negative limit": (400, SUGGEST, {"data": {"text": "a", "limit": "-1"}}, "limit must be"),
-    "large limit": (400, SUGGEST, {"data": {"text": "a", "limit": "1" * 11}}, "limit must be"),
-    "long limit": (400, SUGGEST, {"data": {"text": "a", "limit": "0" * 4500}}, "limit must be"),
-    "word as limit": (400, SUGGEST, {"data": {"text": "a", "limit": "x"}}, "limit must be"),
-    "large threshold": (400, SUGGEST, {"data": {"text": "a", "threshold": "2"}}, "between 0 and 1"),
-    "no threshold": (400, SUGGEST, {"data": {"text": "a", "threshold": "nan"}}, "between 0 and 1"),
-    "language": (400, SUGGEST, {"data": {"text": "a", "language": "fi"}}, "language 'fi' not"),
-    "json": (415, SUGGEST, {"json": {"text": "a"}}, "must be application/x-www-form-urlencoded"),
-    "bytes": (400, SUGGEST, {"content": b"text=%ff"}, "not a UTF-8 form"),
-    "raw bytes": (400, SUGGEST, {"content": b"text=\xff"}, "not a UTF-8 form"),
-    "fields": (400, SUGGEST, {"content": b"a=b&" * 1200}, "not a UTF-8 form"),
-    "long": (413, SUGGEST, {"data": {"text": "a" * 6000}}, "at most 5000 bytes"),
-    "no list": (
-        400, BATCH, {"json": {"documents": {}}},
-        "documents: Expected `array`, got `object`",
-    ),
-    "many": (400, BATCH, {"json": {"documents": [{"text": "a"}] * 4}}, "at most 3 documents"),
-    "no object": (400, BATCH, {"json": []}, "Expected `object`, got `array`"),
-    "no document": (
-        400, BATCH, {"json": {"documents": ["a"]}},
-        "documents[0]: Expected `object`, got `str`: 'a'",
-    ),
-    "identifier": (
-        400, BATCH, {"json": {"documents": [{"text": "a", "document_id": 3}]}},
-        "documents[0].document_id: Expected",
-    ),
-    "metadata": (
-        400, BATCH, {"json": {"documents": [{"text": "a", "metadata": {"x": 1}}]}},
+FORMS = [
+    ({"limit": "1"}, "must have a text"),
+    ({"text": "a", "limit": "-1"}, "limit must be"),
+    ({"text": "a", "limit": "1" * 11}, "limit must be"),
+    ({"text": "a", "limit": "0" * 4500}, "limit must be"),
+    ({"text": "a", "limit": "x"}, "limit must be"),
+    ({"text": "a", "threshold": "2"}, "between 0 and 1"),
+    ({"text": "a", "threshold": "nan"}, "between 0 and 1"),
+    ({"text": "a", "language": "fi"}, "language 'fi' not"),
+]
+DOCUMENTS = [
+    ({}, "documents: Expected `array`, got `object`"),
+    ([{"text": "a"}] * 4, "at most 3 documents"),
+    (["a"], "documents[0]: Expected `object`, got `str`: 'a'"),
+    ([{"text": "a", "document_id": 3}], "documents[0].document_id: Expected"),
+    (
+        [{"text": "a", "metadata": {"x": 1}}],
         "documents[0].metadata[...]: Expected `str`, got `int`",
     ),
-    "surrogate": (400, BATCH,
-        {"content": b'{"documents": [{"text": "\\ud800"}]}', "headers": JSON_TYPE}, "not JSON",
-    ),
-    "learning": (403, "/v1/projects/topics/learn", {"json": []}, "'topics' does not learn"),
-}  # fmt: skip
+]
+SURROGATE = {
+    "content": b'{"documents": [{"text": "\\ud800"}]}',
+    "headers": {"content-type": "application/json"},
+}
+REFUSED = [
+    *((400, SUGGEST, {"data": form}, message) for form, message in FORMS),
+    *((400, BATCH, {"json": {"documents": some}}, message) for some, message in DOCUMENTS),
+    (404, "/v1/projects/other/suggest", {"data": {"text": "a"}}, "'other' not"),
+    (404, "/v1/projects/rows/suggest", {"data": {"text": "a"}}, "'rows' not"),
+    (415, SUGGEST, {"json": {"text": "a"}}, "must be application/x-www-form-urlencoded"),
+    (400, SUGGEST, {"content": b"text=%ff"}, "not a UTF-8 form"),
+    (400, SUGGEST, {"content": b"text=\xff"}, "not a UTF-8 form"),
+    (400, SUGGEST, {"content": b"a=b&" * 1200}, "not a UTF-8 form"),
+    (413, SUGGEST, {"data": {"text": "a" * 6000}}, "at most 5000 bytes"),
+    (400, BATCH, {"json": []}, "Expected `object`, got `array`"),
+    (400, BATCH, SURROGATE, "not JSON"),
+    (403, f"{TOPICS}/learn", {"json": []}, "'topics' does not learn"),
+]
 
 
-@pytest.mark.parametrize(("status", "path", "options", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("status", "path", "options", "message"), REFUSED)
 def test_refusal_is_problem_details(ask, status, path, options, message):
     answer = ask("POST", path, **options)
     assert answer.status_code == status, answer.text
@@ -190,22 +170,14 @@ def test_refusal_is_problem_details(ask, status, path, options, message):
     assert message in problem["detail"]
 
 
-WORDS = st.text(max_size=8)
+WORDS, FINITE = st.text(max_size=8), st.floats(allow_nan=False, allow_infinity=False)
 FIELDS = st.sampled_from(["text", "limit", "threshold", "language", "metadata_x", "y"])
 NUMBERS = st.one_of(st.integers().map(str), st.floats().map(str), WORDS)
 JSON = st.recursive(
-    st.one_of(
-        st.none(),
-        st.booleans(),
-        st.integers(),
-        st.floats(allow_nan=False, allow_infinity=False),
-        WORDS,
-    ),
+    st.one_of(st.none(), st.booleans(), st.integers(), FINITE, WORDS),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
-        st.dictionaries(
-            st.one_of(st.sampled_from(["documents", "text", "document_id"]), WORDS), inner
-        ),
+        st.dictionaries(st.sampled_from(["documents", "text", "document_id"]) | WORDS, inner),
     ),
     max_leaves=8,
 )
@@ -229,8 +201,7 @@ def test_any_request_gets_documented_answer(ask, form, body, query):
 
 
 def test_token_is_required(model):
-    app = serving.make_app([serving.ServedModel("topics", model)], token="secret")  # noqa: S106 - of this test
-    ask = client_of(app)
+    ask = client_of(ServedModel("topics", model), token="secret")  # noqa: S106 - of this test
     assert ask("GET", "/v1/projects").status_code == 401
     assert ask("POST", SUGGEST, data={"text": "a"}).status_code == 401
     headers = {"authorization": "Bearer secret"}
@@ -244,8 +215,7 @@ def test_names_in_the_model_are_shown_and_found():
         {"id": "ex:new", "name": {"en": "New sort"}},
     ])  # fmt: skip
     model = TextClassifier(LabelTree(), random_state=0).fit(TEXTS, LABELS, thesaurus=named)
-    served = serving.ServedModel("topics", model, deny=["type=field"])
-    ask = client_of(serving.make_app([served]))
+    ask = client_of(ServedModel("topics", model, deny=["type=field"]))
     found = ask("POST", "/v1/suggest", json={"text": TEXT, "language": "de"}).json()["labels"]
     assert {one["label"]: one.get("name") for one in found} == {
         "ex:sort": "Sortieren", "ex:files": None,
@@ -254,11 +224,11 @@ def test_names_in_the_model_are_shown_and_found():
     assert [one["label"] for one in why] == [one["label"] for one in found]
     assert {one.get("name") for one in why} == {"Sorting", None}
     form = {"text": TEXT, "limit": "3", "language": "de"}
-    subjects = ask("POST", "/v1/projects/topics/suggest", data=form).json()["results"]
+    subjects = ask("POST", SUGGEST, data=form).json()["results"]
     assert {(one["uri"], one["label"], one["notation"]) for one in subjects} == {
         ("ex:sort", "Sortieren", "7"), ("ex:files", "ex:files", None),
     }  # fmt: skip
-    project = ask("GET", "/v1/projects/topics").json()
+    project = ask("GET", TOPICS).json()
     assert (project["language"], project["vocab"]["languages"]) == ("en", ["de", "en"])
     labels = ask("POST", "/v1/labels", json={"words": "sort", "k": 1}).json()["labels"]
     match = {"label": "ex:sort", "name": "Sorting", "matched": "Sorting", "exact": True}
@@ -268,25 +238,22 @@ def test_names_in_the_model_are_shown_and_found():
     assert ask("POST", "/v1/labels", json={"words": "x" * 201}).status_code == 422
 
 
-def test_search_is_of_the_given_names_or_else_of_labels(model):
-    ask = client_of(serving.make_app([serving.ServedModel("r", LabelTree().fit(X, Y))]))
+def test_search_is_of_the_given_names_or_else_of_labels(model, rows):
+    ask = client_of(ServedModel("r", rows))
     assert ask("POST", "/v1/labels", json={"words": "sort"}).json() == {
         "error": "the labels of model 'r' have no names"
     }
-    plain = [serving.ServedModel("topics", model)]
-    (own,) = client_of(serving.make_app(plain))(
-        "POST", "/v1/labels", json={"words": "ex:sort"}
-    ).json()["labels"]
+    plain = ServedModel("topics", model)
+    answer = client_of(plain)("POST", "/v1/labels", json={"words": "ex:sort"})
+    (own,) = answer.json()["labels"]
     assert own["label"] == own["name"] == "ex:sort"
     names = Thesaurus.of([{"id": "ex:sort", "name": "Sorting"}, {"id": "old", "withdrawn": True}])
     given = Subjects("names", names, given=True)
     assert [given.name_of(label) for label in ("ex:sort", "old", "new")] == ["Sorting", None, None]
-    ask = client_of(serving.make_app(plain, subjects=given))
-    found = ask("POST", "/v1/labels", json={"words": "sort"}).json()["labels"]
-    assert [one["label"] for one in found] == ["ex:sort"]
+    answer = client_of(plain, subjects=given)("POST", "/v1/labels", json={"words": "sort"})
+    assert [one["label"] for one in answer.json()["labels"]] == ["ex:sort"]
 
 
-def test_labels_of_rows_are_not_denied():
-    rows = LabelTree(random_state=0).fit(X, Y)
+def test_labels_of_rows_are_not_denied(rows):
     with pytest.raises(ValueError, match="'rows' takes rows: only labels of texts"):
-        serving.ServedModel("rows", rows, deny=["1"])
+        ServedModel("rows", rows, deny=["1"])

@@ -6,33 +6,17 @@ import signal
 import subprocess
 import sys
 
+import httpx
 import pytest
 
-from defrag import TextClassifier, Thesaurus, load
+from defrag import load
 from tests.helpers.processes import environment
-from tests.serving.test_page import open_page, serve  # noqa: F401 - fixtures
+from tests.serving.conftest import DOCUMENTS
 from tests.text.test_answers import corpus
 
-serving = pytest.importorskip("defrag.serving")
-from defrag.serving.corrections import Corrections  # noqa: E402 - after starlette is found
-from defrag.serving.loop import Loop  # noqa: E402
-
-TEXTS = [*corpus(30, seed=9)[0], "<img src=x onerror=alert(1)> t1w1 t1w2 t1w3"]
-
-
-@pytest.fixture(scope="module")
-def model():
-    named = Thesaurus.of([{"id": f"topic {i}", "name": f"Name {i}"} for i in range(30)])
-    return TextClassifier(features="words", random_state=0).fit(*corpus(), thesaurus=named)
-
 
 @pytest.fixture
-def loop(model, tmp_path):
-    return Loop(serving.ServedModel("m", model), Corrections(str(tmp_path / "said.jsonl")), TEXTS)
-
-
-@pytest.fixture
-def annotate(serve, open_page, loop):  # noqa: F811 - the fixtures
+def annotate(serve, open_page, loop):
     """Return a function that opens the page with the loop."""
 
     def start(*arguments, **options):
@@ -56,7 +40,7 @@ def saved(loop, text):
 
 
 @pytest.mark.slow
-def test_texts_are_labelled_by_keyboard(annotate, open_page, loop):  # noqa: F811 - the fixture
+def test_texts_are_labelled_by_keyboard(annotate, open_page, loop):
     first, second, third = loop.offer(3)
     page = annotate()
     assert page.locator("#text").inner_text() == first.text
@@ -100,7 +84,7 @@ def test_texts_are_labelled_by_keyboard(annotate, open_page, loop):  # noqa: F81
 @pytest.mark.slow
 def test_texts_are_labelled_by_mouse_to_the_end(annotate, loop):
     page = annotate()
-    for number in range(len(TEXTS)):
+    for number in range(len(DOCUMENTS)):
         page.get_by_text(f"{number} text{'s' if number != 1 else ''} done").wait_for()
         if number == 3:
             page.locator("#labels li").last.get_by_role("button").first.click()
@@ -112,23 +96,20 @@ def test_texts_are_labelled_by_mouse_to_the_end(annotate, loop):
         page.get_by_role("button", name="Accept").click()
     page.get_by_text("All texts are done or skipped.").wait_for()
     assert page.get_by_role("button", name="Accept").is_disabled()
-    assert {text for text, labels in loop.corrections.labels.items() if labels} <= {*TEXTS}
-    assert loop.n_done == len(TEXTS)
+    assert {text for text, labels in loop.corrections.labels.items() if labels} <= {*DOCUMENTS}
+    assert loop.n_done == len(DOCUMENTS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_everybody_can_use_it(annotate, width, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+def test_everybody_can_use_it(annotate, check_access, width, scheme):
     page = annotate(width, color_scheme=scheme, reduced_motion="reduce")
     page.keyboard.press("w")
     page.keyboard.press("/")
     page.keyboard.type("name")
     page.locator("#found button").first.wait_for()
-    found = axe.run(page).response["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    check_access(page, width)
 
 
 def run(folder, *arguments):
@@ -139,7 +120,6 @@ def run(folder, *arguments):
 
 @pytest.mark.slow
 def test_the_command_trains_a_model_and_serves_the_page(tmp_path):
-    httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
     texts, labels = corpus(60)
     lines = [
         {"text": a, "labels": b} for a, b in zip(texts, [*labels[:40], *[None] * 20], strict=True)

@@ -9,51 +9,16 @@ import numpy as np
 import pytest
 
 from defrag import LabelTree, TextClassifier
-from tests.data import make_data
+from defrag.serving import Limits, ServedModel, make_app
+from defrag.serving.app import Service, app_of
+from defrag.serving.settings import Settings
+from tests.serving.client import Client, connected, together
+from tests.serving.conftest import ROW, TEXTS, X
 
-pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
-httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
-serving = pytest.importorskip("defrag.serving")
-from defrag.serving.app import Service, app_of  # noqa: E402 - after starlette is found
-from defrag.serving.settings import Settings  # noqa: E402 - as above
-
-TEXTS = [
-    "sparse matrix library", "dense matrix products", "a library for quick sorting",
-    "merge sorting of large files", "copy large files",
-]  # fmt: skip
 LABELS = [["algebra"], ["algebra"], ["sorting"], ["sorting", "files"], ["files"]]
 TEXT = "Sorting <b>large</b> files"
-X, Y = make_data(n=80, d=25, n_labels=12, seed=1)
-ROW = X[[np.argmax(np.diff(X.indptr))]]
 JSON = {"content-type": "application/json"}
-
-
-class Client:
-    """Requests to an application without a socket."""
-
-    def __init__(self, app):
-        self._app = app
-
-    def request(self, method, path, **options):
-        """Return the answer; its status is one that the OpenAPI document lists for the route."""
-
-        async def ask():
-            transport = httpx.ASGITransport(app=self._app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-                document = (await client.get("/openapi.json")).json()
-                return document, await client.request(method, path, **options)
-
-        document, answer = asyncio.run(ask())
-        operation = document["paths"].get(path, {}).get(method.lower())
-        if operation is not None:
-            assert str(answer.status_code) in operation["responses"], answer.text
-        return answer
-
-    def get(self, path, **options):
-        return self.request("GET", path, **options)
-
-    def post(self, path, **options):
-        return self.request("POST", path, **options)
+SECRET = {"token": "secret"}
 
 
 @pytest.fixture(scope="module")
@@ -61,136 +26,109 @@ def texts():
     return TextClassifier(LabelTree(), random_state=0).fit(TEXTS, LABELS)
 
 
-@pytest.fixture(scope="module")
-def rows():
-    model = LabelTree(random_state=0).fit(X, Y)
-    model.vocabulary_ = [f"f{j}" for j in range(25)]
-    return model
+@pytest.fixture
+def served(texts):
+    return ServedModel("texts", texts)
 
 
 @pytest.fixture(scope="module")
 def client(texts, rows):
     nameless = LabelTree(random_state=0).fit(X, np.arange(80) % 3 + 10)
-    served = [
-        serving.ServedModel("texts", texts),
-        serving.ServedModel("rows", rows),
-        serving.ServedModel("ids", nameless),
-    ]
-    return Client(
-        serving.make_app(served, limits=serving.Limits(max_body=20_000, max_batch=4, max_k=50))
-    )
+    models = {"texts": texts, "rows": rows, "ids": nameless}
+    served = [ServedModel(name, model) for name, model in models.items()]
+    return Client(make_app(served, limits=Limits(max_body=20_000, max_batch=4, max_k=50)))
 
 
 def feature_map(row):
     return {f"f{j}": float(x) for j, x in zip(row.indices, row.data, strict=True)}
 
 
-def ask(client, path, body, status=200):
-    answer = client.post(path, json=body)
-    assert answer.status_code == status, answer.text
-    return answer.json()
-
-
 def test_suggest_text_is_predict_topk(client, texts):
-    found = ask(client, "/v1/suggest", {"text": TEXT, "k": 2})["labels"]
+    found = client.ask("/v1/suggest", {"text": TEXT, "k": 2})["labels"]
     names, scores = texts.predict_topk([TEXT], k=2)
     assert [one["label"] for one in found] == names[0].tolist()
     assert [one["score"] for one in found] == pytest.approx(scores[0].tolist())
     above = {"text": TEXT, "threshold": float(scores[0, 0])}
-    assert len(ask(client, "/v1/suggest", above)["labels"]) == 1
-    answers = ask(client, "/v1/suggest", {"text": TEXT, "k": 50, "answers": True})["labels"]
+    assert len(client.ask("/v1/suggest", above)["labels"]) == 1
+    answers = client.ask("/v1/suggest", {"text": TEXT, "k": 50, "answers": True})["labels"]
     assert [one["label"] for one in answers] == texts.predict([TEXT])[0]
-    refused = ask(
-        client, "/v1/suggest", {"row": {"f1": 1.0}, "model": "rows", "answers": True}, 422
-    )
+    wrong = {"row": {"f1": 1.0}, "model": "rows", "answers": True}
+    refused = client.ask("/v1/suggest", wrong, 422)
     assert refused["error"] == "model 'rows' takes rows: answers are those of texts"
 
 
 def test_suggest_texts_keeps_order(client):
-    found = ask(client, "/v1/suggest", {"texts": ["large files", "unheard", ""], "k": 1})
+    found = client.ask("/v1/suggest", {"texts": ["large files", "unheard", ""], "k": 1})
     assert [len(one["labels"]) for one in found["results"]] == [1, 0, 0]
-    assert ask(client, "/v1/suggest", {"texts": []}) == {"results": []}
+    assert client.ask("/v1/suggest", {"texts": []}) == {"results": []}
 
 
 def test_suggest_row_maps_features_to_values(client, rows):
     row = ROW
-    found = ask(client, "/v1/suggest", {"row": feature_map(row), "k": 3, "model": "rows"})["labels"]
+    found = client.ask("/v1/suggest", {"row": feature_map(row), "k": 3, "model": "rows"})["labels"]
     labels, scores = rows.predict_topk(row, k=3)
     assert [one["label"] for one in found] == labels[0].tolist()
     assert [one["score"] for one in found] == pytest.approx(scores[0].tolist())
     unknown = {**feature_map(row), "unheard": 3.0}
-    again = ask(client, "/v1/suggest", {"rows": [unknown, {}], "k": 3, "model": "rows"})
+    again = client.ask("/v1/suggest", {"rows": [unknown, {}], "k": 3, "model": "rows"})
     assert again["results"] == [{"labels": found}, {"labels": []}]
     by_id = {str(j): float(x) for j, x in zip(row.indices, row.data, strict=True)}
-    classes = ask(client, "/v1/suggest", {"row": {**by_id, "99": 1, "x": 1}, "model": "ids"})
+    classes = client.ask("/v1/suggest", {"row": {**by_id, "99": 1, "x": 1}, "model": "ids"})
     assert {one["label"] for one in classes["labels"]} == {10, 11, 12}
 
 
 def test_explain_is_that_of_model(client, texts, rows):
-    found = ask(client, "/v1/explain", {"text": TEXT, "label": "files", "features": 1})
+    found = client.ask("/v1/explain", {"text": TEXT, "label": "files", "features": 1})
     assert found == {
         "explanations": [json.loads(json.dumps(texts.explain(TEXT, "files").as_dict(1)))]
     }
     pieces = found["explanations"][0]["segments"]
     assert "".join(piece["text"] for piece in pieces) == TEXT
-    several = ask(client, "/v1/explain", {"row": feature_map(ROW), "k": 2, "model": "rows"})
+    several = client.ask("/v1/explain", {"row": feature_map(ROW), "k": 2, "model": "rows"})
     assert [one["label"] for one in several["explanations"]] == (
         rows.predict_topk(ROW, k=2)[0][0].tolist()
     )
-    assert ask(client, "/v1/explain", {"text": "unheard"}) == {"explanations": []}
+    assert client.ask("/v1/explain", {"text": "unheard"}) == {"explanations": []}
 
 
-REFUSED = {
-    "no text": ("suggest", {}, 422, "give one of text, texts, row and rows"),
-    "two texts": ("suggest", {"text": "a", "texts": ["a"]}, 422, "give one of"),
-    "number as text": ("suggest", {"text": 3}, 422, "text: Expected `str`, got `int`: 3"),
-    "null as text": (
-        "suggest", {"texts": [None]}, 422,
-        "texts[0]: Expected `str`, got `null`: None",
-    ),
-    "text as list": ("suggest", {"texts": "a"}, 422, "texts: Expected `array`, got `str`: 'a'"),
-    "too many": ("suggest", {"texts": ["a"] * 5}, 422, "at most 4 inputs"),
-    "no number": ("suggest", {"text": "a", "k": "3"}, 422, "k: Expected `int`, got `str`: '3'"),
-    "k of zero": ("suggest", {"text": "a", "k": 0}, 422, "k: Expected `int` >= 1: 0"),
-    "k of true": ("explain", {"text": "a", "k": True}, 422, "k: Expected `int`, got `bool`: True"),
-    "bad threshold": (
-        "suggest", {"text": "a", "threshold": "x"}, 422,
-        "threshold: Expected `float`, got `str`: 'x'",
-    ),
-    "unknown field": ("suggest", {"text": "a", "limit": 3}, 422, "unknown field `limit`"),
-    "no such model": ("suggest", {"text": "a", "model": "x"}, 404, "no model 'x': there is texts,"),
-    "model as number": (
-        "suggest", {"text": "a", "model": 1}, 422,
-        "model: Expected `str`, got `int`: 1",
-    ),
-    "row for texts": ("suggest", {"row": {}}, 422, "model 'texts' takes texts, not rows"),
-    "text for rows": ("suggest", {"text": "a", "model": "rows"}, 422, "takes rows, not texts"),
-    "list as row": ("suggest", {"row": [1]}, 422, "row: Expected `object`, got `array`: [1]"),
-    "text as value": ("suggest", {"row": {"a": "1"}}, 422, "row[...]: Expected `float`, got `str`"),
-    "huge value": ("suggest", {"row": {"f1": 1e300}, "model": "rows"}, 422, "fit into 32 bits"),
-    "low value": ("suggest", {"row": {"f1": -1e300}, "model": "rows"}, 422, "fit into 32 bits"),
-    "huge integer": (
-        "suggest", {"row": {"f1": 10**400}, "model": "rows"}, 422,
-        "row[...]: Number out",
-    ),
-    "no such label": ("explain", {"text": "files", "label": "x"}, 404, "label must be a label"),
-    "label and k": ("explain", {"text": "a", "label": "files", "k": 2}, 422, "give label or k"),
-    "label as list": (
-        "explain", {"text": "a", "label": []}, 422,
-        "label: Expected `int | str`, got `array`: []",
-    ),
-    "huge threshold": (
-        "suggest", {"text": "a", "threshold": 10**400}, 422,
-        "threshold: Number out",
-    ),
-    "long label": ("explain", {"text": "files", "label": "x" * 15_000}, 404, "label must be"),
-    "text and row": ("explain", {"text": "a", "row": {}}, 422, "give one of text and row"),
-}  # fmt: skip
+WRONG = [
+    ("suggest", {}, "give one of text, texts, row and rows"),
+    ("suggest", {"text": "a", "texts": ["a"]}, "give one of"),
+    ("suggest", {"text": 3}, "text: Expected `str`, got `int`: 3"),
+    ("suggest", {"texts": [None]}, "texts[0]: Expected `str`, got `null`: None"),
+    ("suggest", {"texts": "a"}, "texts: Expected `array`, got `str`: 'a'"),
+    ("suggest", {"texts": ["a"] * 5}, "at most 4 inputs"),
+    ("suggest", {"text": "a", "k": "3"}, "k: Expected `int`, got `str`: '3'"),
+    ("suggest", {"text": "a", "k": 0}, "k: Expected `int` >= 1: 0"),
+    ("suggest", {"text": "a", "threshold": "x"}, "threshold: Expected `float`, got `str`: 'x'"),
+    ("suggest", {"text": "a", "threshold": 10**400}, "threshold: Number out"),
+    ("suggest", {"text": "a", "limit": 3}, "unknown field `limit`"),
+    ("suggest", {"text": "a", "model": 1}, "model: Expected `str`, got `int`: 1"),
+    ("suggest", {"text": "a", "model": "rows"}, "takes rows, not texts"),
+    ("suggest", {"row": {}}, "model 'texts' takes texts, not rows"),
+    ("suggest", {"row": [1]}, "row: Expected `object`, got `array`: [1]"),
+    ("suggest", {"row": {"a": "1"}}, "row[...]: Expected `float`, got `str`"),
+    ("suggest", {"row": {"f1": 1e300}, "model": "rows"}, "fit into 32 bits"),
+    ("suggest", {"row": {"f1": -1e300}, "model": "rows"}, "fit into 32 bits"),
+    ("suggest", {"row": {"f1": 10**400}, "model": "rows"}, "row[...]: Number out"),
+    ("explain", {"text": "a", "k": True}, "k: Expected `int`, got `bool`: True"),
+    ("explain", {"text": "a", "label": "files", "k": 2}, "give label or k"),
+    ("explain", {"text": "a", "label": []}, "label: Expected `int | str`, got `array`: []"),
+    ("explain", {"text": "a", "row": {}}, "give one of text and row"),
+]
+UNKNOWN = [
+    ("suggest", {"text": "a", "model": "x"}, "no model 'x': there is texts,"),
+    ("explain", {"text": "files", "label": "x"}, "label must be a label"),
+    ("explain", {"text": "files", "label": "x" * 15_000}, "label must be"),
+]
 
 
-@pytest.mark.parametrize(("path", "body", "status", "message"), REFUSED.values(), ids=REFUSED)
-def test_wrong_field_is_refused_in_one_line(client, path, body, status, message):
-    error = ask(client, f"/v1/{path}", body, status)["error"]
+@pytest.mark.parametrize(
+    ("status", "path", "body", "message"),
+    [*((422, *one) for one in WRONG), *((404, *one) for one in UNKNOWN)],
+)
+def test_wrong_field_is_refused_in_one_line(client, status, path, body, message):
+    error = client.ask(f"/v1/{path}", body, status)["error"]
     assert message in error
     assert "\n" not in error
     assert len(error) <= 1000
@@ -248,8 +186,8 @@ def test_other_paths_methods_and_types_are_refused(client):
 
 def test_huge_k_is_all_labels(client):
     for k in (50, 2**31, 10**30):
-        assert len(ask(client, "/v1/suggest", {"text": TEXT, "k": k})["labels"]) == 3
-        assert len(ask(client, "/v1/explain", {"text": TEXT, "k": k})["explanations"]) == 3
+        assert len(client.ask("/v1/suggest", {"text": TEXT, "k": k})["labels"]) == 3
+        assert len(client.ask("/v1/explain", {"text": TEXT, "k": k})["explanations"]) == 3
 
 
 def test_status_models_and_document(client):
@@ -276,8 +214,8 @@ def test_status_models_and_document(client):
     assert schema["oneOf"] == [{"required": [name]} for name in ("text", "texts", "row", "rows")]
 
 
-def test_token_is_required_below_v1(texts):
-    client = Client(serving.make_app([serving.ServedModel("texts", texts)], token="secret"))  # noqa: S106 - of this test
+def test_token_is_required_below_v1(served):
+    client = Client(make_app([served], **SECRET))
     body = {"text": TEXT}
     for header in ({}, {"authorization": "Bearer other"}, {"authorization": "Bearer s\xe9cret"}):
         raw = {name: value.encode("latin-1") for name, value in header.items()}
@@ -290,26 +228,18 @@ def test_token_is_required_below_v1(texts):
     assert client.get("/healthz").status_code == 200
 
 
-def test_requests_beyond_limit_are_refused(texts):
-    served = [serving.ServedModel("texts", texts)]
-    app = serving.make_app(served, limits=serving.Limits(max_requests=2))
-
-    async def together():
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-            asked = [client.post("/v1/suggest", json={"text": TEXT}) for _ in range(4)]
-            return await asyncio.gather(*asked)
-
-    found = asyncio.run(together())
+def test_requests_beyond_limit_are_refused(served):
+    app = make_app([served], limits=Limits(max_requests=2))
+    found = together(app, *[{"text": TEXT}] * 4)
     assert sorted(answer.status_code for answer in found) == [200, 200, 503, 503]
     busy = next(answer for answer in found if answer.status_code == 503)
     assert busy.json() == {"error": "too many concurrent requests"}
     assert busy.headers["retry-after"] == "1"
-    assert Client(app).post("/v1/suggest", json={"text": TEXT}).status_code == 200
+    assert Client(app).ask("/v1/suggest", {"text": TEXT})
 
 
-def test_long_bodies_are_decoded_one_at_a_time(texts, monkeypatch):
-    served, events = serving.ServedModel("texts", texts), []
+def test_long_bodies_are_decoded_one_at_a_time(served, monkeypatch):
+    events = []
 
     def note(name, work):
         def noted(*given, **more):
@@ -320,16 +250,27 @@ def test_long_bodies_are_decoded_one_at_a_time(texts, monkeypatch):
 
     note("check", served.check)
     note("predict", served.predict)
-
-    async def together(*given):
-        transport = httpx.ASGITransport(app=serving.make_app([served]))
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-            await asyncio.gather(*(client.post("/v1/suggest", json={"text": one}) for one in given))
-
-    asyncio.run(together(*[TEXT * 4000] * 3))
+    together(make_app([served]), *[{"text": TEXT * 4000}] * 3)
     assert events == ["check", "predict"] * 3
-    asyncio.run(together(*[TEXT] * 3))
+    together(make_app([served]), *[{"text": TEXT}] * 3)
     assert events[6:] == ["check"] * 3 + ["predict"]
+
+
+def test_files_of_the_page_are_guarded_and_small(client):
+    sizes = []
+    for path in ("/", "/page.css", "/page.js"):
+        plain = client.get(path, headers={"accept-encoding": "identity"})
+        assert plain.status_code == 200
+        assert plain.headers["x-content-type-options"] == "nosniff"
+        policy = plain.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+        assert "unsafe" not in policy
+        packed = client.get(path, headers={"accept-encoding": "gzip"})
+        assert packed.text == plain.text
+        assert packed.headers["content-encoding"] == "gzip"
+        sizes.append(int(packed.headers["content-length"]))
+    assert sum(sizes) < 10_000
+    assert client.post("/").status_code == 405
 
 
 def test_docs_page_loads_nothing_else(client):
@@ -340,34 +281,25 @@ def test_docs_page_loads_nothing_else(client):
     assert "<script" not in page.text
 
 
-def test_metrics_require_token(texts):
-    served = [serving.ServedModel("texts", texts)]
-    client = Client(serving.make_app(served, token="secret"))  # noqa: S106 - of this test
+def test_metrics_require_token(served):
+    client = Client(make_app([served], **SECRET))
     assert client.get("/metrics").status_code == 401
     answer = client.get("/metrics", headers={"authorization": "Bearer secret"})
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert 'defrag_requests_total{route="/metrics",status="401"} 1.0' in answer.text
 
 
-def test_explained_labels_times_characters_are_bounded(texts):
-    limits = serving.Limits(max_explained_text=30)
-    client = Client(serving.make_app([serving.ServedModel("texts", texts)], limits=limits))
-    for text, number in (
-        ("files", 3),
-        ("sorting large files", 3),
-        ("sorting files and files too", 2),
-    ):
-        found = ask(client, "/v1/explain", {"text": text, "k": 20})["explanations"]
+def test_explained_labels_times_characters_are_bounded(served):
+    client = Client(make_app([served], limits=Limits(max_explained_text=30)))
+    for text, number in (("files", 3), ("sorting large files", 3), ("sorting files " * 2, 2)):
+        found = client.ask("/v1/explain", {"text": text, "k": 20})["explanations"]
         assert len(found) == number
-    refused = ask(client, "/v1/explain", {"text": "files" + " " * 26}, 422)["error"]
+    refused = client.ask("/v1/explain", {"text": "files" + " " * 26}, 422)["error"]
     assert "at most 30 characters" in refused
 
 
-def test_suggest_is_answered_while_explain_runs(texts, monkeypatch):
-    served = serving.ServedModel("texts", texts)
-    app = serving.make_app([served])
-    release = threading.Event()
-    explain = served.explain
+def test_suggest_is_answered_while_explain_runs(served, monkeypatch):
+    release, explain = threading.Event(), served.explain
 
     def held(*arguments):
         assert release.wait(60)
@@ -376,8 +308,7 @@ def test_suggest_is_answered_while_explain_runs(texts, monkeypatch):
     monkeypatch.setattr(served, "explain", held)
 
     async def both():
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        async with connected(make_app([served])) as client:
             explained = asyncio.ensure_future(client.post("/v1/explain", json={"text": TEXT}))
             await asyncio.sleep(0)
             suggested = await client.post("/v1/suggest", json={"text": TEXT})
@@ -400,10 +331,9 @@ def test_suggest_is_answered_while_explain_runs(texts, monkeypatch):
         ("1.1", ["models.example:80"], 200), ("1.0", ["evil.example"], 421),
     ],
 )  # fmt: skip
-def test_host_is_one_and_known(texts, version, hosts, status):
+def test_host_is_one_and_known(served, version, hosts, status):
     settings = Settings({}, allow_hosts=("Models.example",))
-    service = Service([serving.ServedModel("texts", texts)], hosts=settings.names())
-    app = app_of(service)
+    app = app_of(Service([served], hosts=settings.names()))
     for path in ("/healthz", "/v1/models", "/nothing"):
         scope = {
             "type": "http", "http_version": version, "method": "GET", "path": path,
@@ -422,6 +352,6 @@ def test_host_is_one_and_known(texts, version, hosts, status):
 def test_hosts_are_checked_on_loopback_without_token():
     assert Settings({}).names() == {"127.0.0.1"}
     assert Settings({}, host="0.0.0.0").names() is None  # noqa: S104 - not bound
-    assert Settings({}, token="secret").names() is None  # noqa: S106 - of this test
-    both = Settings({}, token="secret", allow_hosts=("a.example",))  # noqa: S106 - of this test
+    assert Settings({}, **SECRET).names() is None
+    both = Settings({}, **SECRET, allow_hosts=("a.example",))
     assert both.names() == {"127.0.0.1", "a.example"}

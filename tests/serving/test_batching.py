@@ -6,11 +6,9 @@ import re
 import pytest
 
 from defrag import LabelTree, TextClassifier
-
-pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
-serving = pytest.importorskip("defrag.serving")
-models = pytest.importorskip("defrag.serving.models")
-metrics = pytest.importorskip("defrag.serving.metrics")
+from defrag.serving import ServedModel
+from defrag.serving.metrics import Metrics
+from defrag.serving.models import Batcher
 
 TEXTS = ["large files", "copy files", "merge sorting", "quick sorting", "unheard"]
 
@@ -24,13 +22,13 @@ def model():
 
 @pytest.fixture
 def served(model):
-    return serving.ServedModel("texts", model)
+    return ServedModel("texts", model)
 
 
 def together(served, asked):
     """Return the answers to requests of one turn, and the sizes of the calls."""
     sizes = []
-    batcher = models.Batcher(lambda _, size: sizes.append(size))
+    batcher = Batcher(lambda _, size: sizes.append(size))
 
     async def run():
         return await asyncio.gather(
@@ -81,7 +79,7 @@ def test_failed_call_fails_its_requests_only(served, monkeypatch):
 
 def test_cancelled_request_leaves_others(served):
     async def run():
-        batcher = models.Batcher(lambda *_: None)
+        batcher = Batcher(lambda *_: None)
         first = asyncio.ensure_future(batcher.predict(served, [TEXTS[0]], 1))
         second = asyncio.ensure_future(batcher.predict(served, [TEXTS[1]], 1))
         await asyncio.sleep(0)
@@ -92,7 +90,7 @@ def test_cancelled_request_leaves_others(served):
 
 
 def test_metrics_are_prometheus_text():
-    counted = metrics.Metrics(['a "model"'], ["/v1/suggest"], n_workers=2)
+    counted = Metrics(['a "model"'], ["/v1/suggest"], n_workers=2)
     counted.answered("/v1/suggest", 200, 0.003)  # of no worker, and so not shown
     for row in (1, 2):
         counted.count_in(row, process=100 + row)
@@ -128,7 +126,7 @@ def test_metrics_are_prometheus_text():
 
 
 def test_problem_of_load_is_cut_and_replaced():
-    shared = metrics.Metrics([], [])
+    shared = Metrics([], [])
     assert shared.problem == ""
     shared.loaded("ä" * 5000)
     assert shared.problem.startswith("ää")

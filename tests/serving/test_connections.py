@@ -12,9 +12,6 @@ import pytest
 
 from tests.helpers.serving import exchange, request_bytes, running, save_model, wait_until
 
-pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
-pytest.importorskip("httptools", reason="httptools is not installed (extra 'serve')")
-
 GOOD = request_bytes({"text": "large files", "k": 1})
 HEAD, _, BODY = GOOD.partition(b"\r\n\r\n")
 CHUNKED = re.sub(rb"content-length: \d+", b"transfer-encoding: chunked", HEAD) + b"\r\n\r\n"

@@ -5,21 +5,18 @@ import os
 import signal
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
-from defrag import LabelTree, TextClassifier, load
+from defrag import TextClassifier, load
 from defrag.exceptions import FormatError
-from tests.data import make_data
+from defrag.serving import ServedModel, make_app
+from defrag.serving.corrections import Correction, Corrections, count_lines
+from defrag.serving.loop import Loop, read_documents, train_file_again
 from tests.helpers.serving import children, running, wait_until
+from tests.serving.client import Client
 from tests.text.test_answers import corpus
-
-pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
-httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
-serving = pytest.importorskip("defrag.serving")
-from defrag.serving.corrections import Correction, Corrections, count_lines  # noqa: E402
-from defrag.serving.loop import Loop, read_documents, train_file_again  # noqa: E402
-from tests.serving.test_app import Client, ask  # noqa: E402
 
 TEXTS, LABELS = corpus(1200)
 OTHERS, TRUTH = corpus(60, seed=9)
@@ -37,7 +34,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def loop(model, path):
-    return Loop(serving.ServedModel("m", model), Corrections(path), OTHERS)
+    return Loop(ServedModel("m", model), Corrections(path), OTHERS)
 
 
 def best(loop, text, k=5):
@@ -172,7 +169,7 @@ def test_nothing_is_left_to_correct_where_the_model_is_right(loop):
 
 
 def test_another_process_sees_corrections(loop, model, path):
-    other = Loop(serving.ServedModel("m", model), Corrections(path), OTHERS)
+    other = Loop(ServedModel("m", model), Corrections(path), OTHERS)
     loop.correct(OTHERS[1], ["quite new"])
     other.refresh()
     assert best(other, OTHERS[1]) == best(loop, OTHERS[1])
@@ -211,48 +208,47 @@ def test_more_labels_per_click_than_in_any_order(loop):
     assert per_click(offered[:20]) > 1.3 * per_click(offered)
 
 
-def test_models_that_cannot_be_corrected_are_refused(path, model):
-    rows = LabelTree(random_state=0).fit(*make_data(n=30, d=10, n_labels=4, seed=0))
+def test_models_that_cannot_be_corrected_are_refused(path, model, rows):
     classes = TextClassifier(random_state=0).fit(["red sea", "red tea", "tea sea"], ["x", "y", "x"])
     with pytest.raises(FileNotFoundError, match="no such folder"):
-        Loop(serving.ServedModel("m", model), Corrections("no such folder/said.jsonl"))
+        Loop(ServedModel("m", model), Corrections("no such folder/said.jsonl"))
     for one in (rows, classes):
         with pytest.raises(ValueError, match="model 'm' must have lists of names to be corrected"):
-            Loop(serving.ServedModel("m", one), Corrections(path))
+            Loop(ServedModel("m", one), Corrections(path))
 
 
 # --- Over HTTP.
 
 
 def test_routes_of_the_loop(loop):
-    client = Client(serving.make_app([loop.model], loop=loop))
-    offered = ask(client, "/v1/next", {"k": 2})
+    client = Client(make_app([loop.model], loop=loop))
+    offered = client.ask("/v1/next", {"k": 2})
     assert (offered["done"], offered["left"], len(offered["documents"])) == (0, 60, 2)
     text = offered["documents"][0]["text"]
-    again = ask(client, "/v1/next", {"skipped": [offered["documents"][0]["id"]]})
+    again = client.ask("/v1/next", {"skipped": [offered["documents"][0]["id"]]})
     assert again["documents"][0] == offered["documents"][1]
     corrected = {"text": text, "labels": ["quite new"]}
-    assert ask(client, "/v1/corrections", corrected) == {**corrected, "done": 1}
-    assert ask(client, "/v1/suggest", {"text": text, "k": 1})["labels"][0]["label"] == "quite new"
-    explained = ask(client, "/v1/explain", {"text": text, "label": "quite new"})["explanations"][0]
+    assert client.ask("/v1/corrections", corrected) == {**corrected, "done": 1}
+    assert client.ask("/v1/suggest", {"text": text, "k": 1})["labels"][0]["label"] == "quite new"
+    explained = client.ask("/v1/explain", {"text": text, "label": "quite new"})["explanations"][0]
     assert explained["features"][0]["name"] == "corrections of texts like this"
-    assert ask(client, "/v1/undo", {}) == {"text": text, "labels": None, "done": 0}
-    assert ask(client, "/v1/undo", {}, 404)["error"] == "there is no correction to undo"
-    assert ask(client, "/v1/explain", {"text": text, "label": "unheard"}, 404)
-    plain = Client(serving.make_app([loop.model]))
+    assert client.ask("/v1/undo", {}) == {"text": text, "labels": None, "done": 0}
+    assert client.ask("/v1/undo", {}, 404)["error"] == "there is no correction to undo"
+    assert client.ask("/v1/explain", {"text": text, "label": "unheard"}, 404)
+    plain = Client(make_app([loop.model]))
     for route, body in (("next", {}), ("undo", {}), ("corrections", corrected)):
-        refused = ask(plain, f"/v1/{route}", body, 422)
+        refused = plain.ask(f"/v1/{route}", body, 422)
         assert refused["error"].startswith("this server takes no corrections")
 
 
 def test_shortlist_over_http(model):
-    client = Client(serving.make_app([serving.ServedModel("m", model)]))
-    found = ask(client, "/v1/shortlist", {"text": OTHERS[0], "recall": 0.8, "words": 1})
+    client = Client(make_app([ServedModel("m", model)]))
+    found = client.ask("/v1/shortlist", {"text": OTHERS[0], "recall": 0.8, "words": 1})
     wanted = model.shortlist([OTHERS[0]], 0.8, words=1)[0]
     assert [one["label"] for one in found["labels"]] == [one.label for one in wanted]
     assert found["labels"][0]["words"] == list(wanted[0].words)
     assert found["promise"] == model.promise(0.8)._asdict()
-    assert ask(client, "/v1/shortlist", {"text": "", "recall": 1.0}, 422)
+    assert client.ask("/v1/shortlist", {"text": "", "recall": 1.0}, 422)
 
 
 # --- Training again.
@@ -284,15 +280,9 @@ def test_server_is_taught_killed_and_trained_again(model, tmp_path):
     documents, said = write_documents(tmp_path), tmp_path / "said.jsonl"
     model.save(tmp_path / "m.safetensors")
     flags = (
-        "--corrections",
-        said,
-        "--documents",
-        documents,
-        "--retrain-after",
-        "6",
-        "--watch",
-        "0.2",
-    )
+        "--corrections", said, "--documents", documents, "--retrain-after", 6, "--watch", 0.2,
+        "--workers", 2,
+    )  # fmt: skip
     new = [f"{i} {OTHERS[0]}" for i in range(6)]
 
     def post(server, route, **body):
@@ -300,13 +290,13 @@ def test_server_is_taught_killed_and_trained_again(model, tmp_path):
         return httpx.post(url, json=body, timeout=60).json()
 
     for number in range(5):  # killed between answers
-        with running(tmp_path / "m.safetensors", *flags, "--workers", "2") as server:
+        with running(tmp_path / "m.safetensors", *flags) as server:
             post(server, "corrections", text=new[number], labels=["quite new"])
             for process in (server.process.pid, *children(server.process.pid), *server.workers()):
                 os.kill(process, signal.SIGKILL)
         assert count_lines(said) == number + 1
     trained = load(tmp_path / "m.safetensors")
-    with running(tmp_path / "m.safetensors", *flags, "--workers", "2") as server:
+    with running(tmp_path / "m.safetensors", *flags) as server:
         before = post(server, "suggest", text=new[5], k=3)
         assert before["labels"][0]["label"] == "quite new"
         post(server, "corrections", text=new[5], labels=["quite new"])
@@ -321,9 +311,7 @@ def test_server_is_taught_killed_and_trained_again(model, tmp_path):
         again = load(tmp_path / "m.safetensors")
         assert "quite new" in again.classes_
         assert "quite new" not in trained.classes_
-        loops = [
-            Loop(serving.ServedModel("m", one), Corrections(str(said))) for one in (trained, again)
-        ]
+        loops = [Loop(ServedModel("m", one), Corrections(str(said))) for one in (trained, again)]
         wanted = [list(one.model.predict([OTHERS[1]], 3)[0]) for one in loops]
         answers += [post(server, "suggest", text=OTHERS[1], k=3) for _ in range(40)]
         for one in answers:  # wholly of the old model, or of the new one

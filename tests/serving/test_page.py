@@ -1,60 +1,26 @@
 """The page at ``/`` in a browser: labels, why, two models, keys, and no harm from any text."""
 
 import json
-import threading
 
-import numpy as np
 import pytest
 
 from defrag import DiSMEC, LabelTree, TextClassifier, Thesaurus
-from tests.data import make_data
+from defrag.serving.subjects import Subjects
+from tests.serving.conftest import ROW, TEXTS
 
-uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
-httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
-serving = pytest.importorskip("defrag.serving")
-from defrag.serving.subjects import Subjects  # noqa: E402 - after uvicorn is found
-
-TEXTS = [
-    "sparse matrix library", "dense matrix products", "a library for quick sorting",
-    "merge sorting of large files", "copy large files",
-]  # fmt: skip
 NASTY = "<img src=x onerror=alert(1)>"
 LABELS = [["algebra"], ["algebra"], ["sorting"], ["sorting", NASTY], [NASTY]]
 TEXT = "Sorting <b>large</b> files 🙂 & <script>alert(1)</script> <img src=x onerror=alert(2)>"
-X, Y = make_data(n=80, d=25, n_labels=12, seed=1)
-ROW = X[[np.argmax(np.diff(X.indptr))]]
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+
+pytestmark = pytest.mark.slow  # every test waits for a browser
 
 
 @pytest.fixture(scope="module")
-def models():
+def models(rows):
     text = TextClassifier(LabelTree(), random_state=0).fit(TEXTS, LABELS)
     other = TextClassifier(DiSMEC(), random_state=0).fit(TEXTS[:4], [one[:1] for one in LABELS[:4]])
-    rows = LabelTree(random_state=0).fit(X, Y)
-    rows.vocabulary_ = [f"f{j}" for j in range(25)]
     return {"tree": text, "flat": other, "rows": rows}
-
-
-@pytest.fixture(scope="module")
-def serve():
-    """Return a function that serves models from a thread and returns the address."""
-    running = []
-
-    def start(models, **options):
-        served = [serving.ServedModel(name, model) for name, model in models.items()]
-        app = serving.make_app(served, **options)
-        config = uvicorn.Config(app, port=0, log_level="warning", lifespan="off", ws="none")
-        socket = config.bind_socket()
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
-        thread.start()
-        running.append((server, thread, socket))
-        return f"http://127.0.0.1:{socket.getsockname()[1]}/"
-
-    yield start
-    for server, thread, socket in running:
-        server.should_exit = True
-        thread.join(30)
-        socket.close()
 
 
 @pytest.fixture(scope="module")
@@ -62,35 +28,23 @@ def address(serve, models):
     return serve(models)
 
 
-@pytest.fixture
-def open_page(browser):
-    """Return a function that opens a page; in the end, nothing may be on its console."""
-    contexts, said, asked = [], [], set()
-
-    def start(address, width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("dialog", lambda dialog: said.append(dialog.message))
-        page.on("request", lambda request: asked.add(request.url.startswith((address, "data:"))))
-        page.goto(address)
-        return page
-
-    start.said = said
-    yield start
-    for context in contexts:
-        context.close()
-    assert said == []
-    assert asked == {True}
-
-
 def write(page, text):
     page.locator("#input").fill(text)
     page.get_by_role("button", name="Suggest").click()
     page.locator("#lists[aria-busy=false]").wait_for(state="attached")
+
+
+def explain(page, button):
+    """Click a label, and wait for its explanation."""
+    button.click()
+    page.locator("#why").wait_for()
+
+
+def copied(page, form):
+    """Copy what is shown, and return the text."""
+    page.get_by_role("button", name=f"Copy {form}").click()
+    page.get_by_text(f"Copied as {form}.").wait_for()
+    return page.evaluate("navigator.clipboard.readText()")
 
 
 def names(page, place=0):
@@ -103,24 +57,6 @@ def only(page, model):
         box.set_checked(page.get_by_label(model).get_attribute("value") == box.input_value())
 
 
-def test_every_file_is_guarded_and_small(address):
-    sizes = []
-    for path in ("", "page.css", "page.js"):
-        plain = httpx.get(address + path, headers={"accept-encoding": "identity"})
-        assert plain.status_code == 200
-        assert plain.headers["x-content-type-options"] == "nosniff"
-        policy = plain.headers["content-security-policy"]
-        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
-        assert "unsafe" not in policy
-        packed = httpx.get(address + path, headers={"accept-encoding": "gzip"})
-        assert packed.text == plain.text
-        assert packed.headers["content-encoding"] == "gzip"
-        sizes.append(int(packed.headers["content-length"]))
-    assert sum(sizes) < 10_000
-    assert httpx.post(address).status_code == 405
-
-
-@pytest.mark.slow
 def test_labels_appear_filtered_by_number_and_score(open_page, address, models):
     page = open_page(address)
     only(page, "tree")
@@ -155,14 +91,12 @@ def test_labels_appear_filtered_by_number_and_score(open_page, address, models):
     page.get_by_text("No labels").wait_for()
 
 
-@pytest.mark.slow
 def test_a_label_is_explained_by_its_words(open_page, address, models):
     page = open_page(address)
     only(page, "tree")
     write(page, TEXT)
     button = page.locator("#lists ol button").first
-    button.click()
-    page.locator("#why").wait_for()
+    explain(page, button)
     label = names(page)[0]
     why = models["tree"].explain(TEXT, label)
     assert page.get_by_role("heading", name=f"Why {label}?").is_visible()
@@ -183,19 +117,16 @@ def test_a_label_is_explained_by_its_words(open_page, address, models):
     assert button.get_attribute("aria-pressed") == "false"
 
 
-@pytest.mark.slow
 def test_html_stays_text(open_page, address):
     page = open_page(address)
     only(page, "tree")
     write(page, TEXT)
     assert NASTY in names(page)
-    page.get_by_role("button", name=NASTY).first.click()
-    page.locator("#why").wait_for()
+    explain(page, page.get_by_role("button", name=NASTY).first)
     assert page.locator("#question").inner_text() == f"Why {NASTY}?"
     assert page.locator("main img, main script, main b").count() == 0
 
 
-@pytest.mark.slow
 def test_two_models_stand_side_by_side(open_page, address, models):
     page = open_page(address)
     write(page, TEXT)
@@ -213,7 +144,6 @@ def test_two_models_stand_side_by_side(open_page, address, models):
     assert not page.locator("#why").is_visible()
 
 
-@pytest.mark.slow
 def test_a_row_of_features_is_asked_of_matrix_models(open_page, address, models):
     page = open_page(address)
     page.get_by_label("Features").check()
@@ -225,15 +155,13 @@ def test_a_row_of_features_is_asked_of_matrix_models(open_page, address, models)
     ):
         write(page, given)
         assert names(page) == wanted
-    page.locator("#lists ol button").first.click()
-    page.locator("#why").wait_for()
+    explain(page, page.locator("#lists ol button").first)
     assert page.locator("#parts tr").count() > 0
     assert not page.locator("#highlighted").is_visible()
     page.locator("#input").fill("f1:x")
     page.get_by_text('"f1:x" should be name:value').wait_for()
 
 
-@pytest.mark.slow
 def test_the_keyboard_is_enough(open_page, address):
     page = open_page(address)
     only(page, "tree")
@@ -251,49 +179,35 @@ def test_the_keyboard_is_enough(open_page, address):
     assert page.evaluate("document.activeElement.innerText").startswith(second)
 
 
-@pytest.mark.slow
 def test_what_is_shown_is_copied(open_page, address, models):
-    page = open_page(address, permissions=["clipboard-read", "clipboard-write"])
+    page = open_page(address, permissions=CLIPBOARD)
     only(page, "tree")
     write(page, TEXT)
     wanted, scores = models["tree"].predict_topk([TEXT], k=3)
     pairs = list(zip(wanted[0].tolist(), scores[0].tolist(), strict=True))
-    page.get_by_role("button", name="Copy JSON").click()
-    page.get_by_text("Copied as JSON.").wait_for()
-    found = json.loads(page.evaluate("navigator.clipboard.readText()"))
-    assert found == [
+    assert json.loads(copied(page, "JSON")) == [
         {"model": "tree", "labels": [{"label": label, "score": score} for label, score in pairs]}
     ]
-    page.get_by_role("button", name="Copy TSV").click()
-    page.get_by_text("Copied as TSV.").wait_for()
-    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    lines = copied(page, "TSV").splitlines()
     assert lines[0] == "model\tlabel\tscore"
     assert [line.split("\t")[:2] for line in lines[1:]] == [["tree", label] for label, _ in pairs]
 
 
-@pytest.mark.slow
 def test_names_of_the_thesaurus_are_shown_and_copied(serve, open_page, models):
     best, second = models["tree"].predict_topk([TEXT], k=2)[0][0].tolist()
     subjects = Subjects("topics", Thesaurus.of([{"id": best, "name": "A subject"}]), given=True)
-    page = open_page(
-        serve({"tree": models["tree"]}, subjects=subjects),
-        permissions=["clipboard-read", "clipboard-write"],
-    )
+    page = open_page(serve({"tree": models["tree"]}, subjects=subjects), permissions=CLIPBOARD)
     write(page, TEXT)
     assert names(page)[:2] == ["A subject", second]
     assert page.get_by_text("A subject").get_attribute("title") == best
-    page.get_by_role("button", name="A subject").click()
-    page.locator("#why").wait_for()
+    explain(page, page.get_by_role("button", name="A subject"))
     assert page.locator("#question").inner_text() == "Why A subject?"
-    page.get_by_role("button", name="Copy TSV").click()
-    page.get_by_text("Copied as TSV.").wait_for()
-    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    lines = copied(page, "TSV").splitlines()
     assert lines[0] == "model\tlabel\tname\tscore"
     assert lines[1].split("\t")[:3] == ["tree", best, "A subject"]
     assert lines[2].split("\t")[2] == ""
 
 
-@pytest.mark.slow
 def test_a_token_is_asked_for(serve, open_page, models):
     page = open_page(serve({"tree": models["tree"]}, token="secret"))  # noqa: S106 - of this test
     for word in ("wrong", "secret"):
@@ -310,24 +224,15 @@ def test_a_token_is_asked_for(serve, open_page, models):
     open_page.said.clear()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_everybody_can_use_it(open_page, address, width, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+def test_everybody_can_use_it(open_page, check_access, address, width, scheme):
     page = open_page(address, width, color_scheme=scheme, reduced_motion="reduce")
-
-    def check():
-        found = axe.run(page).response["violations"]
-        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-    check()
+    check_access(page, width)
     write(page, f"{TEXT} {'x' * 300} sorting")
-    check()
-    page.locator("#lists ol button").first.click()
-    page.locator("#why").wait_for()
-    check()
+    check_access(page, width)
+    explain(page, page.locator("#lists ol button").first)
+    check_access(page, width)
     page.get_by_label("Features").check()
     write(page, "f1 f2:2")
-    check()
+    check_access(page, width)

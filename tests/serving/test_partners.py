@@ -6,16 +6,9 @@ import json
 
 import pytest
 
-from defrag import TextClassifier, Thesaurus
-from tests.serving.test_page import serve  # noqa: F401 - a fixture
+from defrag.serving import ServedModel, make_app
+from tests.serving.client import Client
 from tests.text.test_answers import corpus
-
-pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
-httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
-serving = pytest.importorskip("defrag.serving")
-from defrag.serving.corrections import Corrections  # noqa: E402 - after starlette is found
-from defrag.serving.loop import Loop  # noqa: E402
-from tests.serving.test_app import Client, ask  # noqa: E402
 
 TEXT = corpus(1, seed=9)[0][0]
 CONFIG = """<View><Text name="words" value="$body"/><{0} name="topic" toName="words"
@@ -23,16 +16,9 @@ CONFIG = """<View><Text name="words" value="$body"/><{0} name="topic" toName="wo
 STUDIO = "/label-studio"
 
 
-@pytest.fixture(scope="module")
-def model():
-    named = Thesaurus.of([{"id": f"topic {i}", "name": f"Name {i}", "description": f"About {i}."}
-                          for i in range(30)])  # fmt: skip
-    return TextClassifier(features="words", random_state=0).fit(*corpus(), thesaurus=named)
-
-
 @pytest.fixture
-def loop(model, tmp_path):
-    return Loop(serving.ServedModel("m", model), Corrections(str(tmp_path / "said.jsonl")))
+def client(loop):
+    return Client(make_app([loop.model], loop=loop))
 
 
 # --- Label Studio, in the form of the requests of version 1.23.2 (ml/api_connector.py).
@@ -43,16 +29,16 @@ def task(text, **more):
 
 
 @pytest.mark.parametrize(("tag", "kind"), [("Choices", "choices"), ("Taxonomy", "taxonomy")])
-def test_label_studio_gets_predictions_and_sends_annotations(loop, model, tag, kind):
-    client, config = Client(serving.make_app([loop.model], loop=loop)), CONFIG.format(tag)
+def test_label_studio_gets_predictions_and_sends_annotations(client, loop, topics, tag, kind):
+    config = CONFIG.format(tag)
     assert client.get(f"{STUDIO}/health").json()["status"] == "UP"
     setup = {"project": "1.17", "schema": config, "hostname": "http://localhost:8080",
              "access_token": "x", "extra_params": None}  # fmt: skip
-    version = ask(client, f"{STUDIO}/setup", setup)["model_version"]
+    version = client.ask(f"{STUDIO}/setup", setup)["model_version"]
     asked = {"tasks": [task(TEXT), task("unheard")], "project": "1.17", "label_config": config,
              "params": {"login": None, "password": None, "context": None}}  # fmt: skip
-    found = ask(client, f"{STUDIO}/predict", asked)
-    answers = model.predict([TEXT])[0]
+    found = client.ask(f"{STUDIO}/predict", asked)
+    answers = topics.predict([TEXT])[0]
     value = [[one] for one in answers] if kind == "taxonomy" else answers
     assert answers
     assert found["results"][0]["result"] == [
@@ -66,15 +52,15 @@ def test_label_studio_gets_predictions_and_sends_annotations(loop, model, tag, k
     told = {"action": "ANNOTATION_CREATED", "task": task(TEXT), "project": {"label_config": config},
             "annotation": {"id": 1, "result": result, "was_cancelled": False}}  # fmt: skip
     for _ in range(2):  # as if there were two webhooks
-        assert ask(client, f"{STUDIO}/webhook", told) == {"status": "ok"}
+        assert client.ask(f"{STUDIO}/webhook", told) == {"status": "ok"}
     assert loop.corrections.labels == {TEXT: ["new", "topic 2"]}
-    again = ask(client, f"{STUDIO}/predict", asked)["results"][0]["result"][0]["value"][kind]
+    again = client.ask(f"{STUDIO}/predict", asked)["results"][0]["result"][0]["value"][kind]
     assert {"new", "topic 2"} == {one[-1] if kind == "taxonomy" else one for one in again}
     cancelled = {**told["annotation"], "was_cancelled": True}
     for ignored in ({**told, "action": "ANNOTATIONS_DELETED"}, {**told, "annotation": cancelled}):
-        assert ask(client, f"{STUDIO}/webhook", ignored) == {"status": "ignored"}
+        assert client.ask(f"{STUDIO}/webhook", ignored) == {"status": "ignored"}
     wrong = {**told["annotation"], "result": [{**result[0], "value": {kind: 3}}]}
-    refused = ask(client, f"{STUDIO}/webhook", {**told, "annotation": wrong}, 422)["error"]
+    refused = client.ask(f"{STUDIO}/webhook", {**told, "annotation": wrong}, 422)["error"]
     assert refused.startswith("an annotation must have a list of labels: ")
     assert loop.corrections.n_lines == 1
 
@@ -88,14 +74,13 @@ def test_label_studio_gets_predictions_and_sends_annotations(loop, model, tag, k
         ('<!DOCTYPE a [<!ENTITY b "c">]><View/>', "must have no DTD"),
     ],
 )
-def test_label_studio_is_told_what_is_wrong(loop, config, message):
-    client = Client(serving.make_app([loop.model], loop=loop))
+def test_label_studio_is_told_what_is_wrong(client, config, message):
     body = {"tasks": [task(TEXT)], "label_config": config}
-    assert message in ask(client, f"{STUDIO}/predict", body, 422)["error"]
+    assert message in client.ask(f"{STUDIO}/predict", body, 422)["error"]
 
 
 def test_label_studio_may_give_the_token_as_a_password(loop):
-    client = Client(serving.make_app([loop.model], loop=loop, token="secret"))  # noqa: S106
+    client = Client(make_app([loop.model], loop=loop, token="secret"))  # noqa: S106
     for word, status in (("secret", 200), ("wrong", 401)):
         given = base64.b64encode(f"somebody:{word}".encode()).decode()
         headers = {"authorization": f"Basic {given}"}
@@ -112,31 +97,27 @@ DOCCANO = (
 )
 
 
-def test_doccano_reads_suggestions(model):
+def test_doccano_reads_suggestions(topics):
     jinja = pytest.importorskip("jinja2", reason="jinja2, which doccano uses, is not installed")
-    client = Client(serving.make_app([serving.ServedModel("m", model)]))
-    found = ask(client, "/v1/suggest", {"text": TEXT, "answers": True})
+    client = Client(make_app([ServedModel("m", topics)]))
+    found = client.ask("/v1/suggest", {"text": TEXT, "answers": True})
     labels = json.loads(jinja.Template(DOCCANO).render(input=found))
-    assert labels == [{"label": one} for one in model.predict([TEXT])[0]]
+    assert labels == [{"label": one} for one in topics.predict([TEXT])[0]]
 
 
 # --- The Model Context Protocol.
 
 
 def rpc(client, method, number=1, **params):
-    answer = client.post(
-        "/mcp", json={"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-    )
-    return answer.json()
+    body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return client.ask("/mcp", body)
 
 
-def test_tools_by_hand(loop):
-    client = Client(serving.make_app([loop.model], loop=loop))
+def test_tools_by_hand(client):
     told = rpc(client, "initialize", protocolVersion="2025-11-25", capabilities={})["result"]
     assert (told["protocolVersion"], told["serverInfo"]["name"]) == ("2025-11-25", "defrag")
-    assert (
-        rpc(client, "initialize", protocolVersion="1")["result"]["protocolVersion"] == "2025-06-18"
-    )
+    older = rpc(client, "initialize", protocolVersion="1")["result"]
+    assert older["protocolVersion"] == "2025-06-18"
     silent = client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert (silent.status_code, silent.content) == (202, b"")
     assert client.get("/mcp").status_code == 405
@@ -146,9 +127,8 @@ def test_tools_by_hand(loop):
     assert tools["shortlist"]["inputSchema"]["required"] == ["text"]
     found = rpc(client, "tools/call", name="find_labels", arguments={"words": "Name 3", "k": 1})
     assert found["result"]["structuredContent"]["labels"][0]["label"] == "topic 3"
-    bad = rpc(client, "tools/call", name="shortlist", arguments={"text": TEXT, "recall": 2})[
-        "result"
-    ]
+    asked = {"text": TEXT, "recall": 2}
+    bad = rpc(client, "tools/call", name="shortlist", arguments=asked)["result"]
     assert bad["isError"]
     assert bad["content"][0]["text"].startswith("recall: ")
     assert rpc(client, "tools/call", name="x")["error"]["code"] == -32602
@@ -158,7 +138,7 @@ def test_tools_by_hand(loop):
 
 
 @pytest.mark.slow
-def test_the_stock_client_calls_a_tool(serve, model):  # noqa: F811 - the fixture
+def test_the_stock_client_calls_a_tool(serve, topics):
     pytest.importorskip("mcp", reason="mcp, the client of the protocol, is not installed")
     from mcp import ClientSession  # noqa: PLC0415 - a package for tests
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - as above
@@ -173,11 +153,11 @@ def test_the_stock_client_calls_a_tool(serve, model):  # noqa: F811 - the fixtur
             asked = {"text": TEXT, "recall": 0.8, "words": 1}
             return tools, await session.call_tool("shortlist", asked)
 
-    tools, called = asyncio.run(talk(serve({"m": model})))
+    tools, called = asyncio.run(talk(serve({"m": topics})))
     assert {one.name for one in tools.tools} == {"shortlist", "find_labels"}
     told = called.model_dump(by_alias=True)
     assert not told["isError"]
-    best = model.shortlist([TEXT], 0.8, words=1)[0][0]
+    best = topics.shortlist([TEXT], 0.8, words=1)[0][0]
     first = told["structuredContent"]["labels"][0]
     assert (first["label"], first["name"]) == (best.label, best.name)
     assert (first["description"], first["words"]) == (best.description, list(best.words))

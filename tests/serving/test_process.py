@@ -14,9 +14,6 @@ from tests.helpers.cli_running import check_refusal
 from tests.helpers.processes import environment
 from tests.helpers.serving import SECONDS, running, save_model
 
-pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
-pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
-
 pytestmark = pytest.mark.slow  # every test starts processes
 
 

@@ -10,12 +10,9 @@ import time
 
 import pytest
 
-from defrag import LabelTree
-from tests.data import make_data
+from defrag.serving import supervisor
+from defrag.serving.settings import Settings
 from tests.helpers.serving import SECONDS, children, running, save_model, wait_until
-
-pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
-pytest.importorskip("httptools", reason="httptools is not installed (extra 'serve')")
 
 pytestmark = pytest.mark.slow  # every test starts processes
 
@@ -52,10 +49,8 @@ def test_changed_file_is_loaded_and_old_connections_are_answered(path):
 
 
 def test_file_counts_as_changed_once_it_stays_as_it_is(path, monkeypatch):
-    supervisor = pytest.importorskip("defrag.serving.supervisor")
-    settings = pytest.importorskip("defrag.serving.settings")
     monkeypatch.setattr(supervisor, "_raise_file_limit", lambda: 1000)
-    server = supervisor.Supervisor(settings.Settings({"model": str(path)}), announce=print)
+    server = supervisor.Supervisor(Settings({"model": str(path)}), announce=print)
     looks = [server._files_changed()]
     for content in (b"some", b"more", b"all of it"):
         path.write_bytes(content)
@@ -169,12 +164,12 @@ def test_counters_are_summed_over_workers_and_loads(path):
         assert 'defrag_request_seconds_count{route="/v1/suggest"} 20.0' in text
 
 
-def test_model_that_takes_other_inputs_replaces_none(path):
+def test_model_that_takes_other_inputs_replaces_none(path, rows):
     """What clients send would be refused, while /readyz says that all is well."""
     with running(path, *FAST) as server:
-        rows = path.with_name("rows")
-        LabelTree(random_state=0).fit(*make_data(n=40, d=10, n_labels=4, seed=0)).save(rows)
-        rows.replace(path)
+        other = path.with_name("rows")
+        rows.save(other)
+        other.replace(path)
         wait_until(lambda: server.counter("failed_loads_total") == 1)
         state = json.loads(server.get("/readyz"))
         assert "takes rows, but clients send texts: restart the server" in state["problem"]
