@@ -136,8 +136,15 @@ def assemble(text, payload=b"", length=None):
 
 
 def inside(place, **changes):
-    """Change entries of ``parameters`` or ``state``."""
-    return lambda draft: draft.model[place].update(changes)
+    """Change entries of the model, or of what is inside it, such as ``children/trees/0/state``."""
+
+    def change(draft):
+        found = draft.model
+        for name in filter(None, place.split("/")):
+            found = found[int(name)] if isinstance(found, list) else found[name]
+        found.update(changes)
+
+    return change
 
 
 def item(name, index, value):

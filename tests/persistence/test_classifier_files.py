@@ -20,9 +20,12 @@ from tests.helpers.model_drafts import (
     X,
     Y,
     small_agglomerated,
+    small_craftml,
     small_dismec,
+    small_forest,
     small_hybrid,
     small_label_tree,
+    small_pfastrexml,
     small_refrag,
 )
 
@@ -300,6 +303,19 @@ def test_unused_labels_take_no_memory(tmp_path, make):
     np.testing.assert_array_equal(loaded.predict_topk(X)[0], model.predict_topk(X)[0])
 
 
+@pytest.mark.parametrize("make", [small_forest, small_pfastrexml, small_craftml])
+def test_large_arrays_of_forests_stay_mapped(tmp_path, make):
+    make().save(tmp_path / "a")
+    model = load(tmp_path / "a")
+    large = [getattr(model.forest_, name) for name in ("slots", "weights", "outputs", "values")]
+    if make is small_pfastrexml:
+        large += [getattr(model.prototypes_, name) for name in ("slots", "values")]
+    if make is small_craftml:
+        large.append(model.forest_.children)
+    for array in large:
+        assert not array.flags.writeable
+
+
 def test_describe_counts_trees_weights_and_members(tmp_path):
     path = tmp_path / "a"
     small_label_tree(n_trees=2).save(path, weights="int8", **NAMES)
@@ -325,6 +341,12 @@ def test_describe_counts_trees_weights_and_members(tmp_path):
     found = describe(path)
     assert (found["kind"], found["trees"], found["labels"]) == ("refrag", 2, 10)
     assert (found["weight_type"], found["parameters"]["base"]["kind"]) == ("int8", "parabel")
+    forest = small_forest()
+    forest.save(path)
+    found = describe(path)
+    assert (found["kind"], found["trees"]) == ("fastxml", 2)
+    assert found["nodes"] == len(forest.forest_.n_children)
+    assert found["weights"] == len(forest.forest_.weights)
     small_hybrid().save(path)
     found = describe(path)
     assert (found["groups"], found["features"], found["labels"]) == (4, 12, None)

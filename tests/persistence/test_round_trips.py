@@ -11,27 +11,9 @@ from defrag.agglomeration import Hybrid
 from defrag.baselines import SLEEC, AnnexML, FastXML, Parabel
 from defrag.persistence import describe, pack
 from tests.contract.subject import answer_bits
+from tests.helpers import model_drafts as drafts
 from tests.helpers.bits import bits
-from tests.helpers.model_drafts import (
-    INDICATOR,
-    LETTERS,
-    X,
-    Y,
-    small_agglomerated,
-    small_craftml,
-    small_defrag,
-    small_dismec,
-    small_forest,
-    small_hybrid,
-    small_imputed,
-    small_label_tree,
-    small_leml,
-    small_lpsr,
-    small_pfastrexml,
-    small_rare,
-    small_refrag,
-    small_sleec,
-)
+from tests.helpers.model_drafts import INDICATOR, LETTERS, X, Y
 
 BASE = Parabel(2, max_leaf_size=4)
 GROUPS = Defrag(max_cluster_size=3, sample_points=1.0)
@@ -39,16 +21,16 @@ SIX = Hybrid(n_clusters=6)
 NEAR = {"cluster_size": 60, "n_components": 12, "random_state": 0}
 
 CLUSTERINGS = {
-    "defrag": small_defrag,
-    "no scale": lambda: small_defrag(scale=None),
-    "mean of present": lambda: small_defrag(pooling="mean_nonzero"),
-    "one group": lambda: small_defrag(max_cluster_size=99),
-    "groups of one": lambda: small_defrag(max_cluster_size=1),
-    "no tree": lambda: small_defrag(rest="hash"),
-    "dropped": lambda: small_defrag(rest="drop", singletons=0.5),
-    "all dropped": lambda: small_defrag(rest="drop"),
-    "singletons and tree": lambda: small_defrag(singletons=0.4, n_clusters=5),
-    "hybrid": small_hybrid,
+    "defrag": drafts.small_defrag,
+    "no scale": lambda: drafts.small_defrag(scale=None),
+    "mean of present": lambda: drafts.small_defrag(pooling="mean_nonzero"),
+    "one group": lambda: drafts.small_defrag(max_cluster_size=99),
+    "groups of one": lambda: drafts.small_defrag(max_cluster_size=1),
+    "no tree": lambda: drafts.small_defrag(rest="hash"),
+    "dropped": lambda: drafts.small_defrag(rest="drop", singletons=0.5),
+    "all dropped": lambda: drafts.small_defrag(rest="drop"),
+    "singletons and tree": lambda: drafts.small_defrag(singletons=0.4, n_clusters=5),
+    "hybrid": drafts.small_hybrid,
 }
 IMPUTATIONS = {
     "imputation": lambda: Fiat(random_state=0).fit(X),
@@ -57,46 +39,50 @@ IMPUTATIONS = {
     "imputation by groups": lambda: Fiat(agglomeration=GROUPS, random_state=0).fit(X),
 }
 CLASSIFIERS = {
-    "label tree": small_label_tree,
-    "three trees": lambda: small_label_tree(n_trees=3),
-    "one leaf": lambda: small_label_tree(max_leaf_size=99),
-    "no weights": lambda: small_label_tree(weight_threshold=1e9),
+    "label tree": drafts.small_label_tree,
+    "three trees": lambda: drafts.small_label_tree(n_trees=3),
+    "one leaf": lambda: drafts.small_label_tree(max_leaf_size=99),
+    "no weights": lambda: drafts.small_label_tree(weight_threshold=1e9),
     "wide leaf": lambda: LabelTree(max_leaf_size=400, random_state=0).fit(
         np.repeat(X, 10, axis=0), [[i] for i in range(300)]
     ),
-    "dense labels": lambda: small_label_tree().fit(X, INDICATOR),
-    "sparse labels": lambda: small_label_tree().fit(X, sparse.csr_array(INDICATOR)),
+    "dense labels": lambda: drafts.small_label_tree().fit(X, INDICATOR),
+    "sparse labels": lambda: drafts.small_label_tree().fit(X, sparse.csr_array(INDICATOR)),
     "parabel": lambda: Parabel(max_leaf_size=1, random_state=0).fit(X, Y),
-    "agglomerated": small_agglomerated,
-    "shared groups": lambda: small_agglomerated(per_member=False),
+    "agglomerated": drafts.small_agglomerated,
+    "shared groups": lambda: drafts.small_agglomerated(per_member=False),
     "defaults": lambda: Agglomerated(random_state=1).fit(X, LETTERS),
-    "agglomerated twice": lambda: small_agglomerated(base=Agglomerated(Parabel(2), Defrag())),
-    "flat": small_dismec,
-    "flat without weights": lambda: small_dismec(weight_threshold=1e9),
-    "flat, dense labels": lambda: small_dismec().fit(X, INDICATOR),
-    "flat, classes": lambda: small_dismec().fit(X, LETTERS),
-    "flat on groups": lambda: small_agglomerated(base=DiSMEC("fast", batch_size=16)),
-    "given vectors": lambda: small_agglomerated(agglomeration=Defrag(representation=np.eye(12))),
-    "factors": small_leml,
-    "clusters of labels": small_lpsr,
-    "neighbours by labels": small_sleec,
+    "agglomerated twice": lambda: drafts.small_agglomerated(
+        base=Agglomerated(Parabel(2), Defrag())
+    ),
+    "flat": drafts.small_dismec,
+    "flat without weights": lambda: drafts.small_dismec(weight_threshold=1e9),
+    "flat, dense labels": lambda: drafts.small_dismec().fit(X, INDICATOR),
+    "flat, classes": lambda: drafts.small_dismec().fit(X, LETTERS),
+    "flat on groups": lambda: drafts.small_agglomerated(base=DiSMEC("fast", batch_size=16)),
+    "given vectors": lambda: drafts.small_agglomerated(
+        agglomeration=Defrag(representation=np.eye(12))
+    ),
+    "factors": drafts.small_leml,
+    "clusters of labels": drafts.small_lpsr,
+    "neighbours by labels": drafts.small_sleec,
     "many neighbours": lambda: SLEEC(3, **NEAR).fit(X, Y),
     "neighbours by cosine": lambda: AnnexML(3, **NEAR).fit(X, Y),
-    "forest": small_forest,
+    "forest": drafts.small_forest,
     "forest of leaves": lambda: FastXML(3, max_leaf_size=100, random_state=0).fit(X, Y),
-    "forest with prototypes": small_pfastrexml,
-    "hashed forest": small_craftml,
+    "forest with prototypes": drafts.small_pfastrexml,
+    "hashed forest": drafts.small_craftml,
 }
 COMPOSITES = {
-    "re-ranked": lambda: small_refrag(gamma=4, propensity_weight=0.5),
-    "re-ranked as chosen": lambda: small_refrag(widen=2),
-    "re-ranked by blocks": lambda: small_refrag(
+    "re-ranked": lambda: drafts.small_refrag(gamma=4, propensity_weight=0.5),
+    "re-ranked as chosen": lambda: drafts.small_refrag(widen=2),
+    "re-ranked by blocks": lambda: drafts.small_refrag(
         co_occurrence="cosine", agglomeration=GROUPS, gamma=4.0
     ),
-    "re-ranked classes": lambda: small_refrag().fit(X, np.arange(30) % 3),
-    "imputed": small_imputed,
-    "imputed by lists": lambda: small_imputed(companions=3),
-    "imputed by given groups": lambda: small_imputed(
+    "re-ranked classes": lambda: drafts.small_refrag().fit(X, np.arange(30) % 3),
+    "imputed": drafts.small_imputed,
+    "imputed by lists": lambda: drafts.small_imputed(companions=3),
+    "imputed by given groups": lambda: drafts.small_imputed(
         beta=0.5, agglomeration=GROUPS.fit(X), prefit=True
     ),
     "all": lambda: Imputed(
@@ -108,11 +94,13 @@ COMPOSITES = {
     "imputed groups": lambda: Agglomerated(
         Imputed(Refrag(BASE), Fiat(agglomeration=GROUPS)), SIX, random_state=0
     ).fit(X, Y),
-    "above and below groups": lambda: small_refrag(
+    "above and below groups": lambda: drafts.small_refrag(
         base=Agglomerated(Imputed(BASE, Fiat(beta=0.5)), SIX), gamma=1.0, propensity_weight=0.2
     ),
-    "both by default": lambda: small_refrag(base=Imputed(), gamma=1.0, propensity_weight=0.0),
-    "rare": small_rare,
+    "both by default": lambda: drafts.small_refrag(
+        base=Imputed(), gamma=1.0, propensity_weight=0.0
+    ),
+    "rare": drafts.small_rare,
 }
 MODELS = CLUSTERINGS | IMPUTATIONS | CLASSIFIERS | COMPOSITES
 LEARNT = ("classes_", "n_labels_", "n_features_in_", "multilabel_", "dense_answers_", "labels_",
@@ -153,3 +141,18 @@ def test_small_weights_are_close_and_resave_to_same_bytes(tmp_path, name, weight
     loaded.save(tmp_path / "b", weights=weights)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert describe(tmp_path / "a")["weight_type"] == weights
+
+
+def test_trade_off_is_stored(tmp_path):
+    model = drafts.small_refrag(widen=2)
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    table, kept = model.trade_off_, loaded.trade_off_
+    assert kept.n_rows == table.n_rows == 30
+    for name, values in table.measures.items():
+        np.testing.assert_array_equal(kept.measures[name], values)
+    for one, other in zip(loaded.choose(max_loss=50.0).predict_topk(X, 4),
+                          model.choose(max_loss=50.0).predict_topk(X, 4), strict=True):  # fmt: skip
+        np.testing.assert_array_equal(one, other)
+    drafts.small_refrag(gamma=4, propensity_weight=0.5).save(tmp_path / "a")
+    assert load(tmp_path / "a").trade_off_ is None
