@@ -25,7 +25,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from defrag.explain import Explanation
 from defrag.serving import annif, labelstudio, mcp, requests
 from defrag.serving.logs import Log
 from defrag.serving.metrics import OTHER, Metrics
@@ -165,6 +164,26 @@ class Service:
         if scheme.lower() != "bearer" or not right:
             raise RequestError(401, "give the token as 'Authorization: Bearer TOKEN'")
 
+    def route(
+        self, path: str, handler: Callable[..., Any], kind: Any = None, *, guarded: bool = True
+    ) -> Route:
+        """Return a route, which checks the token, and reads the body if there is one.
+
+        - ``handler``: function of the body, or of nothing; it returns a response, or what is JSON.
+        - ``kind``: the class of the body, None if there is none.
+        """
+
+        async def answer(request: Request) -> Response:
+            if guarded:
+                self.check_token(request)
+            if kind is None:
+                return _response(handler())
+            body = await requests.read_json(request, self.limits)
+            async with self.place(body):
+                return _response(await handler(requests.decode(body, kind)))
+
+        return Route(path, answer, methods=["GET" if kind is None else "POST"])
+
     @cached_property
     def document(self) -> dict[str, Any]:
         """The OpenAPI document."""
@@ -249,39 +268,29 @@ class Service:
         listed = [requests.Listed(*one) for one in found]
         return requests.Shortlisted(listed, promise._asdict())
 
-    async def correct(self, text: str, labels: list[str]) -> requests.Corrected:
+    async def correct(self, asked: requests.Correct) -> requests.Corrected:
         """Keep the labels of a text."""
         loop = self.looped()
-        await self.aside(partial(loop.correct, text, labels))
-        return requests.Corrected(text, labels, loop.n_done)
+        await self.aside(partial(loop.correct, asked.text, asked.labels))
+        return requests.Corrected(asked.text, asked.labels, loop.n_done)
 
     async def explain(self, asked: requests.Explain) -> bytes:
         """Return explanations of a label, or of the k best labels, as JSON."""
         given, k = asked.given(self.limits), asked.n_labels(self.limits)
         model = self.model(asked.model)
+        subjects, language = self.subjects[model.name], asked.language or None
 
         def explained() -> bytes:
+            shown = []
             label = None if isinstance(asked.label, UnsetType) else asked.label
-            found = model.explain(given, label, k)
-            return self._as_json(found, asked.features, model, asked.language or None)
+            for one in model.explain(given, label, k):
+                values = one.as_dict(asked.features)
+                values.pop("name", None)
+                name = None if subjects is None else subjects.name_of(values["label"], language)
+                shown.append(values if name is None else {**values, "name": name})
+            return requests.json_bytes(requests.Explanations(shown))
 
         return await self.aside(explained)
-
-    def _as_json(
-        self,
-        found: Sequence[Explanation],
-        n_features: int,
-        model: ServedModel,
-        language: str | None,
-    ) -> bytes:
-        subjects = self.subjects[model.name]
-        shown = []
-        for one in found:
-            values = one.as_dict(n_features)
-            values.pop("name", None)
-            name = None if subjects is None else subjects.name_of(values["label"], language)
-            shown.append(values if name is None else {**values, "name": name})
-        return requests.json_bytes(requests.Explanations(shown))
 
     async def find_labels(self, asked: requests.Search) -> requests.Labels:
         """Return labels by their names."""
@@ -305,20 +314,8 @@ def _own_subjects(model: ServedModel, language: str | None) -> Subjects | None:
     return None if named is None else Subjects(model.name, named, language)
 
 
-def _answer(service: Service, one: Operation) -> Any:
-    """Return the handler of a route, which reads the body if the operation has one."""
-
-    async def answer(request: Request) -> Response:
-        if one.guarded:
-            service.check_token(request)
-        if one.body is None:
-            response: Response = await one.handler(service, request)
-            return response
-        body = await requests.read_json(request, service.limits)
-        async with service.place(body):
-            return json_response(await one.handler(service, requests.decode(body, one.body)))
-
-    return answer
+def _response(found: Any) -> Response:
+    return found if isinstance(found, Response) else json_response(found)
 
 
 async def _suggest(service: Service, asked: requests.Suggest) -> Any:
@@ -328,10 +325,6 @@ async def _suggest(service: Service, asked: requests.Suggest) -> Any:
         model, inputs, asked.k, threshold, language, answers=asked.answers
     )
     return found[0] if asked.single else requests.Results(found)
-
-
-async def _correct(service: Service, asked: requests.Correct) -> Any:
-    return await service.correct(asked.text, asked.labels)
 
 
 async def _undo(service: Service, asked: requests.Undo) -> Any:
@@ -349,32 +342,22 @@ async def _next(service: Service, asked: requests.Next) -> Any:
     return requests.Offers(found, loop.n_done, loop.n_left)
 
 
-async def _models(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
-    return json_response(requests.Models([model.describe() for model in service.models.values()]))
+def _models(service: Service) -> Any:
+    return requests.Models([model.describe() for model in service.models.values()])
 
 
-async def _health(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
-    return json_response(requests.Health())
-
-
-async def _ready(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
+def _ready(service: Service) -> Any:
     metrics = service.metrics
     loaded = datetime.fromtimestamp(metrics.loaded_at, tz=timezone.utc).isoformat()
     when = loaded if metrics.loads else None
-    return json_response(
-        requests.Ready(list(service.models), metrics.loads, when, metrics.problem or None)
-    )
+    return requests.Ready(list(service.models), metrics.loads, when, metrics.problem or None)
 
 
-async def _metrics(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
+def _metrics(service: Service) -> Response:
     return Response(service.metrics.text(), headers=requests.HEADERS, media_type=_PROMETHEUS)
 
 
-async def _openapi(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
-    return json_response(service.document)
-
-
-async def _docs(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
+def _docs(service: Service) -> Response:
     headers = {**requests.HEADERS, "content-security-policy": PAGE_POLICY}
     return HTMLResponse(openapi_page(service.document), headers=headers)
 
@@ -389,18 +372,20 @@ OPERATIONS = (
               (requests.Labels,), requests.Search, guarded=True),
     Operation("/v1/shortlist", Service.shortlist, "As few labels as hold a share.",
               (requests.Shortlisted,), requests.Shortlist, guarded=True),
-    Operation("/v1/corrections", _correct, "Keep the labels of a text.",
+    Operation("/v1/corrections", Service.correct, "Keep the labels of a text.",
               (requests.Corrected,), requests.Correct, guarded=True),
     Operation("/v1/undo", _undo, "Undo a correction.",
               (requests.Corrected,), requests.Undo, guarded=True),
     Operation("/v1/next", _next, "The texts to label next.",
               (requests.Offers,), requests.Next, guarded=True),
     Operation("/v1/models", _models, "The served models.", (requests.Models,), guarded=True),
-    Operation("/healthz", _health, "Whether the process is alive.", (requests.Health,)),
+    Operation("/healthz", lambda _: requests.Health(), "Whether the process is alive.",
+              (requests.Health,)),
     Operation("/readyz", _ready, "Whether models are loaded.", (requests.Ready,)),
     Operation("/metrics", _metrics, "Counters, for Prometheus.", (), guarded=True,
               media_type="text/plain"),
-    Operation("/openapi.json", _openapi, "This document.", (dict[str, Any],)),
+    Operation("/openapi.json", lambda service: service.document, "This document.",
+              (dict[str, Any],)),
     Operation("/docs", _docs, "This document as a page.", (), media_type="text/html"),
 )  # fmt: skip
 
@@ -411,7 +396,10 @@ ROUTES = (*(one.path for one in OPERATIONS), *_PAGE, *annif.ROUTES, *labelstudio
 def app_of(service: Service) -> Starlette:
     """Return the application whose routes share a service."""
     routes = [
-        *(Route(one.path, _answer(service, one), methods=[one.method]) for one in OPERATIONS),
+        *(
+            service.route(one.path, partial(one.handler, service), one.body, guarded=one.guarded)
+            for one in OPERATIONS
+        ),
         *(_page_route(path, name, media_type) for path, (name, media_type) in _PAGE.items()),
         *annif.routes(service),
         *labelstudio.routes(service),

@@ -7,19 +7,16 @@ of its least likely label, by which Label Studio can order its tasks.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.parsers import expat
 
 import msgspec
-from starlette.routing import Route
 
 from defrag.serving import requests
-from defrag.serving.requests import RequestError, json_response
+from defrag.serving.requests import RequestError
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
+    from starlette.routing import Route
 
     from defrag.serving.app import Service
 
@@ -69,20 +66,8 @@ class _Webhook(msgspec.Struct):
 def routes(service: Service) -> list[Route]:
     """Return the routes of the contract."""
     backend = _Backend(service)
-
-    def route(path: str, handler: Callable[[Any], Awaitable[Any]], kind: type[Any] | None) -> Route:
-        async def answer(request: Request) -> Response:
-            service.check_token(request)
-            if kind is None:
-                return json_response(await handler(None))
-            body = await requests.read_json(request, service.limits)
-            async with service.place(body):
-                return json_response(await handler(requests.decode(body, kind)))
-
-        return Route(path, answer, methods=["GET" if kind is None else "POST"])
-
     handlers: Any = backend.health, backend.setup, backend.predict, backend.webhook
-    return list(map(route, ROUTES, handlers, (None, _Setup, _Predict, _Webhook)))
+    return list(map(service.route, ROUTES, handlers, (None, _Setup, _Predict, _Webhook)))
 
 
 class _Backend:
@@ -92,7 +77,7 @@ class _Backend:
         modified = self._model.modified
         self._version = f"{self._model.name} {modified:%Y-%m-%dT%H:%M:%S}" if modified else "defrag"
 
-    async def health(self, _: None) -> Any:
+    def health(self) -> Any:
         return {"status": "UP", "model_class": "TextClassifier"}
 
     async def setup(self, asked: _Setup) -> Any:
@@ -126,7 +111,7 @@ class _Backend:
         for one in told.annotation.result:
             if one.from_name == field.control:
                 labels += _chosen(one.value.get(field.kind, []))
-        await self._service.correct(_text_of(told.task, field), labels)
+        await self._service.correct(requests.Correct(_text_of(told.task, field), labels))
         return {"status": "ok"}
 
 

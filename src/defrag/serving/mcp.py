@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.responses import Response
-from starlette.routing import Route
 
 from defrag.serving import requests
-from defrag.serving.requests import RequestError, json_bytes, json_response
+from defrag.serving.requests import RequestError, json_bytes
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
+    from starlette.routing import Route
 
     from defrag.serving.app import Service
 
@@ -51,21 +50,18 @@ class _Message(msgspec.Struct):
 def route(service: Service) -> Route:
     """Return the route of the endpoint."""
 
-    async def answer(request: Request) -> Response:
-        service.check_token(request)
-        body = await requests.read_json(request, service.limits)
-        async with service.place(body):
-            message = requests.decode(body, _Message)
-            if message.id is None or not message.method:  # a notification, or an answer
-                return Response(status_code=202, headers=requests.HEADERS)
-            told = {"jsonrpc": "2.0", "id": message.id}
-            try:
-                return json_response({**told, "result": await _result(service, message)})
-            except _ProtocolError as error:
-                code, text = error.args
-                return json_response({**told, "error": {"code": code, "message": text}})
+    async def answer(message: _Message) -> Any:
+        if message.id is None or not message.method:  # a notification, or an answer
+            return Response(status_code=202, headers=requests.HEADERS)
+        told = {"jsonrpc": "2.0", "id": message.id}
+        try:
+            return {**told, "result": await _result(service, message)}
+        except _ProtocolError as error:
+            code, text = error.args
+            return {**told, "error": {"code": code, "message": text}}
 
-    return Route(ROUTE, answer, methods=["POST"])  # GET, for a stream of messages, is refused
+    # GET, for a stream of messages, is refused.
+    return service.route(ROUTE, answer, _Message)
 
 
 class _ProtocolError(Exception):

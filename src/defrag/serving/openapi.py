@@ -5,19 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from defrag.serving.requests import Explain, Problem, Suggest
 from defrag.serving.settings import Limits
-
-if TYPE_CHECKING:
-    Handler = Callable[[Any, Any], Awaitable[Any]]
 
 _REFUSALS = {
     400: "The request is not HTTP with one Host header.",
@@ -52,13 +49,13 @@ PAGE_POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none';
 class Operation:
     """A route, and what it takes and returns.
 
-    The handler takes the service of the application and the body, and returns what is encoded as
-    JSON; without a body, it takes the request and returns the response. Bodies and answers have
-    classes, answers that are other text than JSON have none; a guarded route needs the token.
+    The handler takes the service of the application and the body, if there is one, which it awaits;
+    it returns a response, or what is encoded as JSON. Bodies and answers have classes, answers that
+    are other text than JSON have none; a guarded route needs the token.
     """
 
     path: str
-    handler: Handler
+    handler: Callable[..., Any]
     summary: str
     answers: tuple[Any, ...]
     body: Any = None
