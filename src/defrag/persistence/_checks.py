@@ -30,13 +30,18 @@ def refuse(part: Part, name: str, wrong: NDArray[np.bool_], rule: str, found: An
     """Fail at the first wrong item of an array; ``found`` has what it is."""
     if wrong.any():
         where = int(np.argmax(wrong))
-        part.fail(f"{part.name(name)} must {rule}, got {found[where]} at {where}")
+        part.refuse(name, f"{rule}, got {found[where]} at {where}")
+
+
+def refuse_order(part: Part, name: str, rule: str, items: NDArray[Any], where: int) -> None:
+    """Fail at an item that is in a wrong order with the one before it."""
+    part.refuse(name, f"{rule}, got {items[where]} after {items[where - 1]} at {where}")
 
 
 def check_length(part: Part, name: str, length: int) -> None:
     """Check the number of items of an array."""
     if len(part.arrays[name]) != length:
-        part.fail(f"{part.name(name)} must have {length} items, got {len(part.arrays[name])}")
+        part.refuse(name, f"have {length} items, got {len(part.arrays[name])}")
 
 
 def check_ints(part: Part, name: str, low: int, high: int) -> None:
@@ -44,8 +49,7 @@ def check_ints(part: Part, name: str, low: int, high: int) -> None:
     for start, block in _blocks(part.arrays[name]):
         if block.size and not low <= int(block.min()) <= int(block.max()) < high:
             where = int(np.flatnonzero((block < low) | (block >= high))[0])
-            part.fail(f"{part.name(name)} must be in [{low}, {high}), got {block[where]} at "
-                      f"{start + where}")  # fmt: skip
+            part.refuse(name, f"be in [{low}, {high}), got {block[where]} at {start + where}")
 
 
 def check_finite(part: Part, name: str, *, low: float | None = None) -> None:
@@ -57,7 +61,7 @@ def check_finite(part: Part, name: str, *, low: float | None = None) -> None:
         if not good.all():
             where = int(np.argmin(good))
             rule = "finite" if low is None else f"finite and >= {low:g}"
-            part.fail(f"{part.name(name)} must be {rule}, got {block[where]} at {start + where}")
+            part.refuse(name, f"be {rule}, got {block[where]} at {start + where}")
 
 
 def check_size(part: Part, name: str, most: float = LARGEST) -> None:
@@ -66,7 +70,7 @@ def check_size(part: Part, name: str, most: float = LARGEST) -> None:
     for _, block in _blocks(part.arrays[name]):
         largest = float(max(-block.min(), block.max()))
         if largest > most:
-            part.fail(f"{part.name(name)} must be at most {most:g} in size, got {largest:g}")
+            part.refuse(name, f"be at most {most:g} in size, got {largest:g}")
 
 
 def check_offsets(part: Part, name: str, total: int) -> None:
@@ -74,13 +78,11 @@ def check_offsets(part: Part, name: str, total: int) -> None:
     offsets = part.arrays[name]
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != total:
         ends = "nothing" if not len(offsets) else f"{offsets[0]} to {offsets[-1]}"
-        part.fail(f"{part.name(name)} must run from 0 to {total}, got {ends}")
+        part.refuse(name, f"run from 0 to {total}, got {ends}")
     for start, block in _blocks(offsets, overlap=1):
         falls = block[1:] < block[:-1]
         if falls.any():
-            where = int(np.argmax(falls))
-            part.fail(f"{part.name(name)} must not decrease, got {block[where + 1]} after "
-                      f"{block[where]} at {start + where + 1}")  # fmt: skip
+            refuse_order(part, name, "not decrease", offsets, start + 1 + int(np.argmax(falls)))
 
 
 def check_csr(part: Part, indptr: str, indices: str, *, n_rows: int, n_cols: int) -> None:
@@ -93,8 +95,7 @@ def check_csr(part: Part, indptr: str, indices: str, *, n_rows: int, n_cols: int
     if state == _native.CsrState.bad_indices:
         check_ints(part, indices, 0, n_cols)
     if state != _native.CsrState.canonical:
-        part.fail(f"{part.name(indices)} must increase within each row of {part.name(indptr)}, "
-                  f"got {state.name}")  # fmt: skip
+        part.refuse(indices, f"increase within each row of {part.name(indptr)}, got {state.name}")
 
 
 def check_increasing_ids(part: Part, name: str, n_ids: int) -> None:
@@ -103,9 +104,7 @@ def check_increasing_ids(part: Part, name: str, n_ids: int) -> None:
     check_ints(part, name, 0, n_ids)
     decreases = ids[1:] <= ids[:-1]
     if decreases.any():
-        where = int(np.argmax(decreases))
-        part.fail(f"{part.name(name)} must increase, got {ids[where + 1]} after {ids[where]} at "
-                  f"{where + 1}")  # fmt: skip
+        refuse_order(part, name, "increase", ids, 1 + int(np.argmax(decreases)))
 
 
 def check_increasing(part: Part, name: str, bounds: Offsets, run: str = "run") -> None:
@@ -113,8 +112,7 @@ def check_increasing(part: Part, name: str, bounds: Offsets, run: str = "run") -
     items = part.arrays[name]
     where = find_decrease(items.__getitem__, len(items), bounds)
     if where is not None:
-        part.fail(f"{part.name(name)} must increase within a {run}, got {items[where]} after "
-                  f"{items[where - 1]} at {where}")  # fmt: skip
+        refuse_order(part, name, f"increase within a {run}", items, where)
 
 
 def find_decrease(
@@ -139,8 +137,7 @@ def check_permutation(part: Part, name: str) -> None:
     seen = np.zeros(len(order), dtype=bool)
     seen[order] = True
     if not seen.all():
-        part.fail(f"{part.name(name)} must have every item once, but {int(np.argmin(seen))} is "
-                  "missing")  # fmt: skip
+        part.refuse(name, f"have every item once, but {int(np.argmin(seen))} is missing")
 
 
 def _blocks(array: NDArray[Any], overlap: int = 0) -> Iterator[tuple[int, NDArray[Any]]]:

@@ -153,7 +153,7 @@ def check_label_ids(part: Part) -> None:
     """Check the ids of the labels that have weights: at least one, in range, increasing."""
     labels = part.arrays["labels"]
     if not len(labels):
-        part.fail(f"{part.name('labels')} must have at least one label, got none")
+        part.refuse("labels", "have at least one label, got none")
     check_increasing_ids(part, "labels", part.state["n_labels"])
 
 

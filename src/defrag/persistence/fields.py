@@ -87,6 +87,10 @@ class Part:
         """Raise ModelFormatError with the name of the file."""
         raise ModelFormatError(self.path, message)
 
+    def refuse(self, array: str, rule: str) -> NoReturn:
+        """Raise ModelFormatError about an array that must obey a rule."""
+        self.fail(f"{self.name(array)} must {rule}")
+
     def name(self, array: str) -> str:
         """Return the name of an array in error messages."""
         return f"array '{self.prefix}{array}'"
@@ -257,7 +261,7 @@ class Sparse(Field):
         indptr, indices, data = (f"{self.key}/{name}" for name in ("indptr", "indices", "data"))
         shape = part.size(self.rows), part.size(self.columns)
         if shape[0] < 1:
-            part.fail(f"{part.name(indptr)} must have at least one {self.noun}, got none")
+            part.refuse(indptr, f"have at least one {self.noun}, got none")
         check_csr(part, indptr, indices, n_rows=shape[0], n_cols=shape[1])
         columns = part.arrays[indices]
         if self.pattern:
@@ -287,7 +291,7 @@ class Strings(Field):
 
     def write(self, value: Any, part: Part, weight_type: str) -> None:  # noqa: ARG002 - no weights
         if value is not None:
-            for text in value if not isinstance(value, Names) else ():
+            for text in () if isinstance(value, Names) else value:
                 text.encode()  # refuses surrogates, which are not UTF-8
             names = Names.of(value)
             part.arrays[f"{self.key}/bytes"] = names.data
@@ -431,44 +435,37 @@ def _read_classes(part: Part, n_labels: int) -> NDArray[Any] | None:
             part.fail(f"{part.name(name)} does not belong to classes that are {kind}")
     if kind == "ids":
         return None
-    name = f"classes/{kind}"
-    if kind in {"strings", "names"}:
-        if not part.has(f"{name}/bytes"):
-            part.fail(f"{part.name(name)} is missing from classes that are {kind}")
+    name, texts = f"classes/{kind}", kind in {"strings", "names"}
+    if not part.has(f"{name}/bytes" if texts else name):
+        part.fail(f"{part.name(name)} is missing from classes that are {kind}")
+    if texts:
         classes = np.array([*read_strings(part, name, n_labels), None], dtype=object)[:-1]
     else:
-        if not part.has(name):
-            part.fail(f"{part.name(name)} is missing from classes that are {kind}")
         check_length(part, name, n_labels)
-        classes = {"numbers": _numbers, "bools": _bools, "characters": _characters}[kind](
-            part, name
-        )
+        classes = part.arrays[name]
+        if kind == "characters":
+            classes = _characters(part, name)
+        elif kind == "bools":
+            check_ints(part, name, 0, 2)
+            classes = classes.view(np.bool_)
+        elif classes.dtype.kind == "f":
+            check_finite(part, name)
     if not (classes[1:] > classes[:-1]).all():
         where = int(np.argmin(classes[1:] > classes[:-1]))
-        part.fail(f"{part.name(name)} must increase, got {show(classes[where + 1])} after "
-                  f"{show(classes[where])} at {where + 1}")  # fmt: skip
+        part.refuse(name, f"increase, got {show(classes[where + 1])} after "
+                    f"{show(classes[where])} at {where + 1}")  # fmt: skip
     return classes
 
 
-def _numbers(part: Part, name: str) -> NDArray[Any]:
-    if part.arrays[name].dtype.kind == "f":
-        check_finite(part, name)
-    return part.arrays[name]
-
-
-def _bools(part: Part, name: str) -> NDArray[Any]:
-    check_ints(part, name, 0, 2)
-    return part.arrays[name].view(np.bool_)
-
-
 def _characters(part: Part, name: str) -> NDArray[Any]:
+    """Check rows of code points and return them as strings."""
     points = part.arrays[name]
     if not points.shape[1]:
-        part.fail(f"{part.name(name)} must have at least one column, got none")
+        part.refuse(name, "have at least one column, got none")
     check_ints(part, name, 0, 0x110000)
     surrogates = points[(points >= 0xD800) & (points < 0xE000)]
     if surrogates.size:
-        part.fail(f"{part.name(name)} must not have surrogates, got {surrogates[0]:#x}")
+        part.refuse(name, f"not have surrogates, got {surrogates[0]:#x}")
     return points.view(f"<U{points.shape[1]}").reshape(-1)
 
 

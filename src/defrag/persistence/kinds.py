@@ -122,20 +122,17 @@ class Unfitted:
         if not depth or not isinstance(value, dict) or set(value) != {"kind", "parameters"}:
             return False
         kind, parameters = value["kind"], value["parameters"]
-        if not isinstance(kind, str) or kind not in registry.kinds(*self.roles):
+        if not isinstance(kind, str) or not isinstance(parameters, dict):
+            return False
+        if kind not in registry.kinds(*self.roles):
             return False
         rules = find_kind(kind).parameters
-        if isinstance(parameters, dict):
-            parameters = find_kind(kind).completed(parameters, rules)
-        return (
-            isinstance(parameters, dict)
-            and set(parameters) == set(rules)
-            and all(
-                rule.accepts(parameters[name], depth - 1)
-                if isinstance(rule, Unfitted)
-                else rule.accepts(parameters[name])
-                for name, rule in rules.items()
-            )
+        parameters = find_kind(kind).completed(parameters, rules)
+        return set(parameters) == set(rules) and all(
+            rule.accepts(parameters[name], depth - 1)
+            if isinstance(rule, Unfitted)
+            else rule.accepts(parameters[name])
+            for name, rule in rules.items()
         )
 
     def pack(self, estimator: Any) -> dict[str, Any] | None:
@@ -430,6 +427,6 @@ def _take_arrays(
             continue
         array = found[name]
         if array.dtype.name not in form.dtypes or array.ndim != form.ndim:
-            part.fail(f"{part.name(name)} must be {form.ndim}-D of {' or '.join(form.dtypes)}, "
-                      f"got {array.ndim}-D of {array.dtype.name}")  # fmt: skip
+            part.refuse(name, f"be {form.ndim}-D of {' or '.join(form.dtypes)}, "
+                        f"got {array.ndim}-D of {array.dtype.name}")  # fmt: skip
     return found

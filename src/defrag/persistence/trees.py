@@ -28,6 +28,7 @@ from defrag.persistence._checks import (
     check_size,
     find_decrease,
     refuse,
+    refuse_order,
 )
 from defrag.persistence._weights import (
     WEIGHT_TYPES,
@@ -95,7 +96,7 @@ def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
     """
     first, order = part.arrays["first_child"], part.arrays["order"]
     if not len(first):
-        part.fail(f"{part.name('first_child')} must have at least one node, got none")
+        part.refuse("first_child", "have at least one node, got none")
     for name in ("begin", "end", "objective", "n_rounds"):
         check_length(part, name, len(first))
     _check_nodes(part, "first_child", arity)
@@ -104,9 +105,7 @@ def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
     falls = np.flatnonzero(order[1:] < order[:-1]) + 1
     wrong = np.setdiff1d(falls, part.arrays["begin"][first < 0])
     if len(wrong):
-        where = int(wrong[0])
-        part.fail(f"{part.name('order')} must increase within a leaf, got {order[where]} "
-                  f"after {order[where - 1]} at {where}")  # fmt: skip
+        refuse_order(part, "order", "increase within a leaf", order, int(wrong[0]))
     check_finite(part, "objective")
     check_ints(part, "n_rounds", 0, 2**31)
 
@@ -121,7 +120,7 @@ def _check_nodes(part: Part, name: str, arity: int | None) -> None:
     start = int(first[inner[0]]) if len(inner) else len(first)
     if start != 1 or (counts < 1).any() or (arity is not None and (counts != arity).any()):
         wanted = "children" if arity is None else f"{arity} children"
-        part.fail(f"{part.name(name)} must give each inner node its own {wanted}, breadth first")
+        part.refuse(name, f"give each inner node its own {wanted}, breadth first")
 
 
 # --- Label trees.
@@ -142,7 +141,7 @@ def check_label_tree(part: Part, n_labels: int) -> None:
     """
     n_nodes = len(part.arrays["first_child"])
     if not n_nodes:
-        part.fail(f"{part.name('first_child')} must have at least one node, got none")
+        part.refuse("first_child", "have at least one node, got none")
     for name in ("n_children", "begin", "end"):
         check_length(part, name, n_nodes)
     check_ints(part, "first_child", -1, n_nodes)
@@ -155,7 +154,7 @@ def check_label_tree(part: Part, n_labels: int) -> None:
     twice = ordered[1:] == ordered[:-1]
     if twice.any():
         label = ordered[np.argmax(twice)]
-        part.fail(f"{part.name('order')} must have no label twice, got {label}")
+        part.refuse("order", f"have no label twice, got {label}")
 
 
 def _check_children(part: Part) -> None:
@@ -164,15 +163,15 @@ def _check_children(part: Part) -> None:
     inner = np.flatnonzero(counts)
     n_children = int(counts.sum(dtype=np.int64))
     if n_children != len(first) - 1:
-        part.fail(f"{part.name('n_children')} must add up to all nodes but the root "
-                  f"({len(first) - 1}), got {n_children}")  # fmt: skip
+        part.refuse("n_children", "add up to all nodes but the root "
+                    f"({len(first) - 1}), got {n_children}")  # fmt: skip
     wanted = 1 + offsets(counts[inner])[:-1]
     wrong = (first[inner] != wanted) | (wanted <= inner)
     if wrong.any():
         where = int(np.argmax(wrong))
         node = int(inner[where])
-        part.fail(f"{part.name('first_child')} must number the children breadth first, after "
-                  f"their parents, got {first[node]} at {node}")  # fmt: skip
+        part.refuse("first_child", "number the children breadth first, after "
+                    f"their parents, got {first[node]} at {node}")  # fmt: skip
 
 
 _FAR = 255
@@ -328,7 +327,7 @@ def _decoded(part: Part) -> dict[str, NDArray[Any]]:
     codes = _native.unpack_bits(arrays["codes"], bounds[1:], bits)
     ends = np.append(0, np.flatnonzero(codes >> _LAST & 1) + 1)
     if len(ends) != len(arrays["features"]) + 1 or (ends[arrays["feature_ptr"]] != bounds).any():
-        part.fail(f"{part.name('codes')} must end each feature of a node once")
+        part.refuse("codes", "end each feature of a node once")
     nodes = np.repeat(np.arange(len(widths), dtype=np.uint32) * _LEVELS, np.diff(bounds))
     weights = arrays["levels"][nodes + (codes & (_LEVELS - 1))]
     np.negative(weights, out=weights, where=(codes >> _SIGN & 1).astype(np.bool_))
@@ -359,8 +358,7 @@ def _features_of_gaps(part: Part) -> Ids:
         sums -= np.repeat(before, np.diff(own))
         largest = int(sums.max(initial=0))
         if largest >= MAX_COUNT:
-            part.fail(f"{part.name('gaps')} must add up to features below {MAX_COUNT}, got "
-                      f"{largest}")  # fmt: skip
+            part.refuse("gaps", f"add up to features below {MAX_COUNT}, got {largest}")
         features[begin:end] = sums
     return features
 
@@ -380,8 +378,8 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     check_ints(part, "sizes", 1, _MAX_OUTPUTS + 1)
     n_entries = int(arrays["sizes"].sum(dtype=np.int64))
     if n_entries != len(arrays["outputs"]):
-        part.fail(f"{part.name('sizes')} must add up to the number of outputs "
-                  f"({len(arrays['outputs'])}), got {n_entries}")  # fmt: skip
+        part.refuse("sizes", "add up to the number of outputs "
+                    f"({len(arrays['outputs'])}), got {n_entries}")  # fmt: skip
     starts = _check_outputs(part, widths)
     check_length(part, "bias", int(widths.sum()))
     check_size(part, "bias")
@@ -407,13 +405,12 @@ def _check_outputs(part: Part, widths: NDArray[np.int64]) -> Offsets:
         feature_ptr, widths, part.arrays["sizes"], outputs
     )
     if where >= 0:
-        part.fail(f"{part.name('outputs')} must increase within a feature, got "
-                  f"{outputs[where]} after {outputs[where - 1]} at {where}")  # fmt: skip
+        refuse_order(part, "outputs", "increase within a feature", outputs, where)
     if too_large >= 0:
         feature = np.searchsorted(offsets(part.arrays["sizes"]), too_large, side="right") - 1
         width = widths[np.searchsorted(feature_ptr, feature, side="right") - 1]
-        part.fail(f"{part.name('outputs')} must be in [0, {width}) of its node, got "
-                  f"{outputs[too_large]} at {too_large}")  # fmt: skip
+        part.refuse("outputs", f"be in [0, {width}) of its node, got "
+                    f"{outputs[too_large]} at {too_large}")  # fmt: skip
     return starts
 
 
@@ -492,7 +489,7 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
     sizes = np.diff(tree_ptr)
     if not len(sizes) or not sizes.all():
         got = "no tree" if not len(sizes) else f"none at {int(np.argmin(sizes))}"
-        part.fail(f"{part.name('tree_ptr')} must give each tree a node, got {got}")
+        part.refuse("tree_ptr", f"give each tree a node, got {got}")
     check_ints(part, "n_children", 0, 3 if binary else 256)
     refuse(part, "n_children", counts == 1, "be 0 or at least 2", counts)
     before = offsets(counts)
@@ -500,8 +497,8 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
     wrong = n_children != sizes - 1
     if wrong.any():
         tree = int(np.argmax(wrong))
-        part.fail(f"{part.name('n_children')} must add up to all nodes of tree {tree} but the root "
-                  f"({sizes[tree] - 1}), got {n_children[tree]}")  # fmt: skip
+        part.refuse("n_children", f"add up to all nodes of tree {tree} but the root "
+                    f"({sizes[tree] - 1}), got {n_children[tree]}")  # fmt: skip
     tree_of = np.repeat(np.arange(len(sizes)), sizes)
     # Within a tree: 1 + the children of the nodes before. Each tree before it adds one root.
     first = before[:-1] + 1 + tree_of
@@ -556,4 +553,4 @@ def check_shares(part: Part, name: str) -> None:
     check_finite(part, name, low=0)
     largest = float(part.arrays[name].max(initial=0.0))
     if largest > 1.0:
-        part.fail(f"{part.name(name)} must be at most 1, got {largest:g}")
+        part.refuse(name, f"be at most 1, got {largest:g}")
