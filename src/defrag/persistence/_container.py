@@ -78,8 +78,7 @@ def write_model_file(
 
     - ``path``: the file. It is not compressed, so that it can be mapped.
     - ``description``: JSON values; ``library`` and ``format_version`` are added.
-    - ``arrays`` (mapping from name to ndarray): numeric arrays; names are lower-case letters,
-      digits and ``_``, with ``/`` between parts.
+    - ``arrays``: numeric; names are lower-case letters, digits and ``_``, with ``/`` between parts.
     - Raises ValueError if the reader would refuse the file.
     - Raises OSError if the file cannot be written; an existing file is unchanged.
     """
@@ -125,10 +124,7 @@ def read_model_file(
       and processes share one copy. A mapped file may be replaced, as :func:`write_model_file` does,
       but not modified in place. Otherwise the file is read into memory.
     - ``checked``: whether a file without checksums is refused.
-    - Returns ``description``: the description.
-    - Returns ``arrays``: the arrays.
-    - Raises ModelFormatError if the file violates a rule.
-    - Raises OSError if the file cannot be read.
+    - Raises ModelFormatError if the file violates a rule, OSError if it cannot be read.
     """
     reader = _Reader(display_name(path))
     description, arrays = reader.read(os.fspath(path), mmap=mmap)

@@ -7,7 +7,7 @@ that have weights check and widen them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,16 +35,13 @@ WEIGHT_TYPES = ("float32", "float16", "int8")
 def pack_values(weights: Floats, bounds: Offsets, weight_type: str) -> dict[str, NDArray[Any]]:
     """Return the arrays ``weights`` and, for int8, ``scales`` of a file.
 
-    - ``bounds``: offsets of the runs, including the end of the last.
-    - ``weight_type`` {"float32", "float16", "int8"}: type in the file; int8 values are multiples of
-      1/127 of the largest weight of the run.
+    Values of int8 are multiples of 1/127 of the largest weight of the run.
     """
     if weight_type not in WEIGHT_TYPES:
         raise ValueError(f'weights="{weight_type}" is for models of label trees only')
     if weight_type == "int8":
         scales = _find_scales(weights, bounds)
-        steps = _quantise(weights, scales, bounds)
-        return {"scales": scales, "weights": steps}
+        return {"scales": scales, "weights": _quantise(weights, scales, bounds)}
     with np.errstate(over="ignore"):  # the reader's checks reject an infinite float16
         return {"weights": weights.astype(weight_type, copy=False)}
 
@@ -75,9 +72,7 @@ def _find_scales(weights: Floats, bounds: Offsets) -> Floats:
 def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.int8]:
     """Return the weights as multiples of the scale of their run."""
     result = np.zeros(len(weights), dtype=np.int8)
-    for first, last in blocks_of_runs(bounds):
-        part = slice(bounds[first], bounds[last])
-        scale = np.repeat(scales[first:last], np.diff(bounds[first : last + 1]))
+    for part, scale in _scale_of_each(scales, bounds):
         steps = np.divide(weights[part], scale, out=np.zeros_like(scale), where=scale > 0)
         # Beyond 127 only if the scale is subnormal and has lost digits.
         result[part] = np.clip(np.rint(steps), -127, 127)
@@ -87,25 +82,26 @@ def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.in
 def _widen(weights: NDArray[np.int8], scales: Floats, bounds: Offsets) -> Floats:
     """Return dequantised weights."""
     result = np.empty(len(weights), dtype=np.float32)
-    for first, last in blocks_of_runs(bounds):
-        part = slice(bounds[first], bounds[last])
-        scale = np.repeat(scales[first:last], np.diff(bounds[first : last + 1]))
+    for part, scale in _scale_of_each(scales, bounds):
         np.multiply(weights[part], scale, out=result[part])
     return result
 
 
-def blocks_of_runs(bounds: Offsets) -> list[tuple[int, int]]:
+def _scale_of_each(scales: Floats, bounds: Offsets) -> Iterator[tuple[slice, Floats]]:
+    """Yield blocks of weights, and the scale of each weight."""
+    for first, last in blocks_of_runs(bounds):
+        sizes = np.diff(bounds[first : last + 1])
+        yield slice(bounds[first], bounds[last]), np.repeat(scales[first:last], sizes)
+
+
+def blocks_of_runs(bounds: Offsets) -> Iterator[tuple[int, int]]:
     """Yield ranges of runs: single runs, or runs with at most ``BLOCK_ITEMS`` entries together."""
-    n_runs = len(bounds) - 1
-    blocks = []
-    first = 0
+    first, n_runs = 0, len(bounds) - 1
     while first < n_runs:
         reach = bounds[first] + _checks.BLOCK_ITEMS
         last = max(first + 1, int(np.searchsorted(bounds, reach, side="right")) - 1)
-        last = min(last, n_runs)
-        blocks.append((first, last))
+        yield first, last
         first = last
-    return blocks
 
 
 # --- Embeddings: rows of features, then panels of sixteen rows that are searched.

@@ -58,20 +58,10 @@ Size: TypeAlias = "int | str | Callable[[Part], int]"
 class Part:
     """A model in the intermediate form between an estimator and a file.
 
-    Attributes
-    ----------
-    parameters, state : dict
-        JSON values: the parameters of the estimator, and fitted numbers.
-    arrays : dict from name to ndarray
-        Fitted arrays.
-    children : dict
-        Inner models, or lists of them, by name: parts in the container, then estimators.
-    kind : str
-        Word of the kind.
-    path, prefix : str
-        File and position, for error messages.
-    owner : Part or None
-        The part that these arrays were taken from by :meth:`below`.
+    - ``parameters``, ``state``: JSON values: those of the estimator, and fitted numbers.
+    - ``children``: inner models, or lists of them: parts in the container, then estimators.
+    - ``path``, ``prefix``: file and position, for error messages.
+    - ``owner``: the part that these arrays were taken from by :meth:`below`.
     """
 
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -264,12 +254,11 @@ class Sparse(Field):
             part.refuse(indptr, f"have at least one {self.noun}, got none")
         check_csr(part, indptr, indices, n_rows=shape[0], n_cols=shape[1])
         columns = part.arrays[indices]
-        if self.pattern:
-            return csr_from_parts((part.arrays[indptr], columns, np.ones(len(columns), np.float32)),
-                                  shape)  # fmt: skip
-        check_length(part, data, len(columns))
-        check_size(part, data, self.most)
-        return csr_from_parts((part.arrays[indptr], columns, part.arrays[data]), shape)
+        if not self.pattern:
+            check_length(part, data, len(columns))
+            check_size(part, data, self.most)
+        values = np.ones(len(columns), np.float32) if self.pattern else part.arrays[data]
+        return csr_from_parts((part.arrays[indptr], columns, values), shape)
 
 
 @dataclass(frozen=True)
@@ -507,25 +496,18 @@ class State:
 
     - ``*fields``: what a file holds, in addition to what the bases of the class declare.
     - ``kind``: name in files, of a class that occurs only within others.
-    - ``make`` (optional): function of the values by attribute that returns the object, usually its
-      class.
-    - ``take`` (optional): function of an object that returns values to write by their names in the
-      file.
-    - ``check`` (optional): function of a part that checks what its fields do not say, before they
-      are read.
-    - ``build`` (optional): function of a part and its checked values that returns the object,
-      instead of ``make``.
-    - ``finish`` (optional): function of a part and its estimator, after all attributes have been
-      set.
-    - ``parameters`` (mapping from name to rule): rules of stored parameters that differ from those
-      of the estimator; None for a parameter that is not stored.
-    - ``stored`` (optional): function of an estimator that returns the one whose parameters are
-      stored.
-    - ``absent`` (optional): values of parameters and numbers that older files lack. They are not
-      written, so that such a file stays the same when it is saved again.
-    - ``sizes`` (optional): what ``describe`` calls ``features``, ``labels`` and ``groups``, as
-      sizes of the part.
-    - ``told`` (optional): numbers that ``fit`` has chosen, which ``describe`` shows.
+    - ``make``: returns the object, given the values by attribute; usually its class.
+    - ``take``: returns values to write, by their names in the file, given the object.
+    - ``check``: checks what the fields of a part do not say, before they are read.
+    - ``build``: returns the object, given a part and its checked values, instead of ``make``.
+    - ``finish``: takes a part and its estimator, after all attributes have been set.
+    - ``parameters``: rules of stored parameters that differ from those of the estimator; None for a
+      parameter that is not stored.
+    - ``stored``: returns the estimator whose parameters are stored, given the fitted one.
+    - ``absent``: values of parameters and numbers that older files lack. They are not written, so
+      that such a file stays the same when it is saved again.
+    - ``sizes``: what ``describe`` calls ``features``, ``labels`` and ``groups``.
+    - ``told``: numbers that ``fit`` has chosen, which ``describe`` shows.
     """
 
     def __init__(

@@ -303,14 +303,12 @@ def pack_part(part: Part) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 def _pack(part: Part, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     arrays.update({prefix + name: array for name, array in part.arrays.items()})
-    children: dict[str, Any] = {}
-    for name, inner in part.children.items():
-        if isinstance(inner, Part):
-            children[name] = _pack(inner, f"{prefix}{name}/", arrays)
-        else:
-            children[name] = [
-                _pack(member, f"{prefix}{name}/{i}/", arrays) for i, member in enumerate(inner)
-            ]
+    children = {
+        name: _pack(inner, f"{prefix}{name}/", arrays)
+        if isinstance(inner, Part)
+        else [_pack(one, f"{prefix}{name}/{i}/", arrays) for i, one in enumerate(inner)]
+        for name, inner in part.children.items()
+    }
     return {
         "kind": part.kind,
         "parameters": part.parameters,
@@ -322,10 +320,8 @@ def _pack(part: Part, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str,
 def unpack_part(
     path: str, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> Part:
-    """Return the model in a description and arrays, whose names and types are checked.
+    """Return the model in what :func:`pack_part` returned, whose names and types are checked.
 
-    - ``path``: the name of the file, for error messages.
-    - ``description``: as returned by :func:`pack_part`.
     - Raises ModelFormatError if a name is missing or unknown, or a type or value violates its rule.
     """
     if set(description) != {"model"}:
@@ -381,8 +377,7 @@ def read_state(
     """Check the state of something that is not a model; return its values by attribute.
 
     - ``path``, ``what``: the name of the file and of the thing, for error messages.
-    - ``unread`` (dict from name to ndarray): the arrays of the file; those of the state are taken
-      out.
+    - ``unread``: the arrays of the file; those of the state are taken out.
     """
     part = Part(path=path, kind=what)
     kind = Kind(object, what, [state])

@@ -86,13 +86,11 @@ def _check_ranges(part: Part, inner: NDArray[np.intp], *, empty: bool = True) ->
 
 
 def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
-    """Check a tree of flat arrays.
+    """Check a tree whose inner nodes have some number of children, None for any.
 
     Nodes are numbered breadth first: the children of the inner nodes are all nodes but the
     root, in order, and a child follows its parent, which excludes cycles. The items of the children
     are those of the parent, split in place; items increase within a leaf.
-
-    - ``arity`` (optional): number of children of an inner node; None for any.
     """
     first, order = part.arrays["first_child"], part.arrays["order"]
     if not len(first):
@@ -134,10 +132,8 @@ def n_outputs(n_children: Ids, begin: Ids, end: Ids) -> NDArray[np.int64]:
 def check_label_tree(part: Part, n_labels: int) -> None:
     """Check the shape of a tree over some of the labels.
 
-    Nodes are numbered breadth first: the children of the inner nodes are all nodes but the
-    root, in order, and a child follows its parent, which excludes cycles. The labels of the
-    children are those of the parent, split in place, at least one each; no label occurs twice.
-    ``first_child`` of a leaf is not used, but is -1 or a node.
+    Nodes are numbered, and labels split, as nodes and items of a balanced tree are; every node has
+    a label, and no label occurs twice. ``first_child`` of a leaf is not used, but is -1 or a node.
     """
     n_nodes = len(part.arrays["first_child"])
     if not n_nodes:

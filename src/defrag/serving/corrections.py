@@ -40,12 +40,8 @@ _decode = msgspec.json.Decoder(Correction).decode
 class Corrections:
     """The corrections in a file, of this process and of others.
 
-    Attributes
-    ----------
-    labels : dict from str to list of str or None
-        The labels of each text that has a correction, the latest last; None where it was undone.
-    n_lines : int
-        How many lines have been read.
+    - ``labels``: those of each text that has a correction, the latest last; None: undone.
+    - ``n_lines``: how many lines have been read.
     """
 
     def __init__(self, path: str) -> None:

@@ -97,10 +97,7 @@ class ServedModel:
     def warm_up(self) -> None:
         """Predict and explain a point with known features, so that lazy structures are built.
 
-        Raises
-        ------
-        ValueError
-            If the model cannot predict.
+        Raises ValueError if the model cannot predict.
         """
         given = self.sample()
         found = self.predict(self.check([given]), 5)
@@ -109,13 +106,7 @@ class ServedModel:
         self.explain(given, None, 1)
 
     def check(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return inputs in the form that ``predict`` takes.
-
-        Raises
-        ------
-        RequestError
-            If an input is not one that the model takes.
-        """
+        """Return inputs in the form that ``predict`` takes; raise RequestError for others."""
         return self._texts(inputs) if self.takes_texts else [self._row(row) for row in inputs]
 
     def predict(
@@ -164,9 +155,8 @@ class ServedModel:
             raise RequestError(404, str(error)) from error
 
     def _texts(self, inputs: Sequence[Any]) -> list[str]:
-        for text in inputs:
-            if not isinstance(text, str):
-                raise RequestError(422, f"model {self.name!r} takes texts, not rows")
+        if not all(isinstance(text, str) for text in inputs):
+            raise RequestError(422, f"model {self.name!r} takes texts, not rows")
         return list(inputs)
 
     def _row(self, row: Any) -> tuple[list[int], list[float]]:
@@ -182,12 +172,11 @@ class ServedModel:
         return [feature for feature, _ in known], [float(value) for _, value in known]
 
     def _matrix(self, rows: list[tuple[list[int], list[float]]]) -> Csr:
-        columns = [feature for features, _ in rows for feature in features]
-        values = [value for _, row_values in rows for value in row_values]
+        columns = np.array([one for features, _ in rows for one in features], dtype=np.int32)
+        data = np.array([one for _, values in rows for one in values], dtype=np.float32)
         ends = np.cumsum([0, *(len(features) for features, _ in rows)], dtype=np.int32)
-        data = np.array(values, dtype=np.float32)
         shape = (len(rows), self.classifier.n_features_in_)
-        return sparse.csr_array((data, np.array(columns, dtype=np.int32), ends), shape=shape)
+        return sparse.csr_array((data, columns, ends), shape=shape)
 
     def _feature(self, name: str) -> int:
         """Return the id of a feature given by its name or id, -1 if it is unknown."""
@@ -264,10 +253,9 @@ class Batcher:
 
     def _next_batch(self) -> list[_Waiting]:
         """Remove from the queue the first request and those that can share its call."""
-        first = self._waiting[0]
+        first, n_inputs = self._waiting[0], 0
         batch: list[_Waiting] = []
         rest: list[_Waiting] = []
-        n_inputs = 0
         for waiting in self._waiting:
             same = waiting.model is first.model and waiting[1:3] == first[1:3]
             if same and (not batch or n_inputs + len(waiting.inputs) <= _MAX_INPUTS):

@@ -166,7 +166,4 @@ def _joined(rows: Sequence[Csr], errors: Sequence[Ranking]) -> tuple[Csr, Csr, l
     data = np.array([error for one in errors for error in one.values()])
     ends = np.cumsum([0, *map(len, errors)])
     matrix = sparse.csr_array((data, ids, ends), shape=(len(errors), len(columns)))
-    parts = [np.concatenate([getattr(row, name) for row in rows]) for name in ("data", "indices")]
-    starts = np.cumsum([0, *(row.nnz for row in rows)])
-    whole = sparse.csr_array((*parts, starts), shape=(len(rows), rows[0].shape[1]))
-    return whole, matrix, list(columns)
+    return sparse.csr_array(sparse.vstack(rows)), matrix, list(columns)
