@@ -479,11 +479,8 @@ def check_groups(
 ) -> tuple[Ids, int]:
     """Return the validated group of each feature and the number of groups.
 
-    - ``groups``, shape (n_features,): the group of each feature, or -1 for dropped features.
-    - ``n_features`` (optional): number of features, if known.
-    - ``n_clusters`` (optional): number of groups; default: the largest id plus one.
-    - Returns ``groups``: the validated array.
-    - Returns ``n_clusters``: the number of groups, including empty ones.
+    - ``groups``: the group of each feature, or -1 for dropped features.
+    - ``n_clusters``: number of groups, including empty ones; default: the largest id plus one.
     """
     ids = np.asarray(groups)
     if ids.ndim != 1 or not (ids.dtype.kind in "iu" or ids.size == 0):
@@ -580,27 +577,24 @@ def look_swapped(X: Csr, Y: LabelsLike) -> bool:
 
 
 def _first_not_finite(X: Any) -> tuple[float, int, int] | None:
-    matrix: Any = X
     if sparse.issparse(X):
-        entries = matrix.tocoo()
-        values, rows, columns = entries.data, entries.row, entries.col
+        entries: Any = X.tocoo()
     else:
         try:
             given = np.asarray(X)
             if given.ndim != 2 or given.dtype.kind == "c":
                 return None
-            values = given.astype(np.float64)
+            entries = sparse.coo_array(given.astype(np.float64))
         except (TypeError, ValueError):
             return None
-        rows, columns = np.indices(values.shape)
+    values = entries.data
     if values.dtype.kind != "f":
         return None
     with np.errstate(over="ignore"):
-        bad = np.flatnonzero(~np.isfinite(values.astype(np.float32)).ravel())
+        bad = np.flatnonzero(~np.isfinite(values.astype(np.float32)))
     if not len(bad):
         return None
-    first = bad[0]
-    return float(values.ravel()[first]), int(rows.ravel()[first]), int(columns.ravel()[first])
+    return float(values[bad[0]]), int(entries.row[bad[0]]), int(entries.col[bad[0]])
 
 
 def _length(row: Any) -> int:

@@ -51,7 +51,10 @@ class Loop:
         self.model, self.corrections, self._lock = model, corrections, Lock()
         self.overlay = model.overlay = Overlay(classifier)
         order = np.random.default_rng(0).permutation(len(documents))
-        self.documents = {documents[i]: _id_of(documents[i]) for i in order.tolist()}
+        self.documents = {
+            text: blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+            for text in map(documents.__getitem__, order.tolist())
+        }
         self._gains: dict[str, float] = {}
         corrections.open()  # an error now, and not with the first correction
         self.refresh()
@@ -134,10 +137,6 @@ class Loop:
             proposed = [one for one, good in zip(ranking, p >= _PROPOSED, strict=True) if good]
             offered.append(Offered(self.documents[text], text, shown, gain, reason, proposed))
         return offered
-
-
-def _id_of(text: str) -> str:
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def read_documents(

@@ -29,7 +29,6 @@ json_bytes = msgspec.json.Encoder().encode
 _DECODERS: dict[type, msgspec.json.Decoder[Any]] = {}
 
 _Count = Annotated[int, Meta(ge=1)]
-_Model = Annotated[str, Meta(description="Name of the model; default: the first.")]
 _Language = Annotated[str, Meta(description="Language of the names of labels, such as de.")]
 _Row = dict[str, float]
 
@@ -43,7 +42,16 @@ class RequestError(Exception):
         self.message = message
 
 
-class Suggest(Struct, forbid_unknown_fields=True):
+class _OfModel(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A request to a model."""
+
+    model: (
+        Annotated[str, Meta(description="Name of the model; default: the first.")] | UnsetType
+    ) = UNSET
+    language: _Language | UnsetType = UNSET
+
+
+class Suggest(_OfModel):
     """A request for the labels of texts or rows; a row maps features to values."""
 
     rules: ClassVar[dict[str, Any]] = {
@@ -57,8 +65,6 @@ class Suggest(Struct, forbid_unknown_fields=True):
     k: _Count = 5
     threshold: float = 0.0
     answers: Annotated[bool, Meta(description="Only the labels that are answers.")] = False
-    model: _Model | UnsetType = UNSET
-    language: _Language | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if len(self._given()) != 1:
@@ -81,7 +87,7 @@ class Suggest(Struct, forbid_unknown_fields=True):
         return [one for one in (self.text, self.texts, self.row, self.rows) if one is not UNSET]
 
 
-class Explain(Struct, forbid_unknown_fields=True):
+class Explain(_OfModel):
     """A request to explain a label of a text or a row, or the k best labels."""
 
     rules: ClassVar[dict[str, Any]] = {
@@ -94,8 +100,6 @@ class Explain(Struct, forbid_unknown_fields=True):
     label: str | int | UnsetType = UNSET
     k: _Count | UnsetType = UNSET
     features: _Count = 10
-    model: _Model | UnsetType = UNSET
-    language: _Language | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if (self.text is UNSET) == (self.row is UNSET):
@@ -127,13 +131,11 @@ class Scored(Struct, omit_defaults=True):
     name: str | UnsetType = UNSET
 
 
-class Search(Struct, forbid_unknown_fields=True):
+class Search(_OfModel):
     """A request for the labels whose names have some words."""
 
     words: Annotated[str, Meta(max_length=200)]
     k: _Count = 10
-    model: _Model | UnsetType = UNSET
-    language: _Language | UnsetType = UNSET
 
 
 class Named(Struct):
@@ -163,14 +165,12 @@ class Results(Struct):
     results: list[Result]
 
 
-class Shortlist(Struct, forbid_unknown_fields=True):
+class Shortlist(_OfModel):
     """A request for as few labels of a text as hold a share of the reachable ones."""
 
     text: str
     recall: Annotated[float, Meta(gt=0, le=0.99)] = 0.95
     words: Annotated[int, Meta(ge=0, le=20, description="Words that speak for each label.")] = 0
-    model: _Model | UnsetType = UNSET
-    language: _Language | UnsetType = UNSET
 
 
 class Listed(Struct, omit_defaults=True):
