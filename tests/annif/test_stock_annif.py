@@ -81,13 +81,15 @@ class Annif:
         self._variables = {**os.environ, "NLTK_DATA": str(environment / "nltk_data")}
         self._variables.pop("PYTHONPATH", None)
 
+    def _run(self, *command, **options):
+        return subprocess.run(
+            command, cwd=self.folder, stdout=subprocess.PIPE, text=True, timeout=SECONDS,
+            check=False, **{"env": self._variables, **options},
+        )  # fmt: skip
+
     def fails(self, *arguments, stdin=""):
         """Run a command and return its status and what it prints."""
-        done = subprocess.run(
-            [self._program, *arguments], cwd=self.folder, env=self._variables, input=stdin,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS,
-            check=False,
-        )  # fmt: skip
+        done = self._run(self._program, *arguments, input=stdin, stderr=subprocess.STDOUT)
         return done.returncode, done.stdout
 
     def __call__(self, *arguments, stdin=""):
@@ -99,11 +101,7 @@ class Annif:
     def run_without(self, code, **variables):
         """Run code in the environment, without the command annif; return what it prints."""
         python = self._program.with_name("python")
-        done = subprocess.run(
-            [python, "-c", code], cwd=self.folder, env={**self._variables, **variables},
-            stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
-        return done.stdout
+        return self._run(python, "-c", code, env={**self._variables, **variables}).stdout
 
     def evaluate(self, project, jobs="1"):
         """Return the metrics of a project on the test texts, found by some processes."""

@@ -22,6 +22,7 @@ from defrag.persistence.trees import (
 from tests.helpers.model_drafts import (
     Draft,
     X,
+    inside,
     refuse,
     small_defrag,
     small_hybrid,
@@ -230,33 +231,31 @@ def test_models_nest_up_to_a_limit(tmp_path):
         model.save(tmp_path / "c")
 
 
-NESTED = {
-    "members missing": (lambda m: m["children"].pop("members"), "'members' is missing"),
-    "members an object": (lambda m: m["children"].update(members={}), "'members' must be a list"),
-    "pooling a list": (lambda m: m["children"].update(pooling=[]), "'pooling/' must be a JSON"),
-    "member of wrong kind": (
-        lambda m: m["children"]["members"][0].update(kind="parabel"),
-        "kind of model 'members/0/' must be one of defrag, .*bag, got 'parabel'",
-    ),
-    "member given up": (
-        lambda m: m["children"]["members"].pop(),
+NESTED = [
+    (lambda d: d.model["children"].pop("members"), "'members' is missing"),
+    (lambda d: d.model["children"].pop("pooling"), "'pooling/energy' is unknown"),
+    (
+        lambda d: d.model["children"]["members"].pop(),
         "array 'members/1/energy' is unknown to the kind 'bag'",
     ),
-    "member too many": (
-        lambda m: m["children"]["members"].append(m["children"]["members"][0]),
+    (
+        lambda d: d.model["children"]["members"].append(d.model["children"]["members"][0]),
         "array 'members/2/labels' of the kind 'hybrid' is missing",
     ),
-    "pooling given up": (lambda m: m["children"].pop("pooling"), "'pooling/energy' is unknown"),
-    "parameter of a member": (
-        lambda m: m["children"]["members"][1]["parameters"].update(pooling="max"),
+    (inside("children", members={}), "'members' must be a list"),
+    (inside("children", pooling=[]), "'pooling/' must be a JSON"),
+    (
+        inside("children/members/0", kind="parabel"),
+        "kind of model 'members/0/' must be one of defrag, .*bag, got 'parabel'",
+    ),
+    (
+        inside("children/members/1/parameters", pooling="max"),
         r"pooling of 'members/1/' \(hybrid\) must be one of .* got 'max'",
     ),
-}  # fmt: skip
+]
 
 
-@pytest.mark.parametrize("case", NESTED)
+@pytest.mark.parametrize(("change", "message"), NESTED)
 @pytest.mark.usefixtures("bag")
-def test_broken_inner_model_is_refused_by_name(tmp_path, case):
-    change, message = NESTED[case]
-    data = (tmp_path / "a").read_bytes()
-    refuse(tmp_path, data, lambda draft: change(draft.model), message)
+def test_broken_inner_model_is_refused_by_name(tmp_path, change, message):
+    refuse(tmp_path, (tmp_path / "a").read_bytes(), change, message)

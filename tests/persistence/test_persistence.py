@@ -97,16 +97,6 @@ def test_two_loads_share_one_read_only_map(tmp_path):
     assert len(found) == 2
 
 
-def test_mapped_model_outlives_its_file(tmp_path):
-    model = small_defrag()
-    model.save(tmp_path / "a")
-    loaded = load(tmp_path / "a")
-    small_hybrid().save(tmp_path / "a")
-    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-    (tmp_path / "a").unlink()
-    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-
-
 @pytest.fixture
 def old_file(tmp_path):
     path = tmp_path / "model.safetensors"

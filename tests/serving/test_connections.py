@@ -102,20 +102,15 @@ def test_chunks_and_trailers_are_read(server):
             assert b"labels" in client.recv(1 << 16)
 
 
-@pytest.mark.parametrize("more", [b"", GOOD[:20], GOOD[:-5]], ids=["one", "head", "body"])
-def test_half_closed_client_is_answered(server, more):
+@pytest.mark.parametrize("complete", [GOOD, b""], ids=["one request", "none"])
+@pytest.mark.parametrize(
+    "more", [b"", GOOD[:20], GOOD[:-5]], ids=["", "half a head", "half a body"]
+)
+def test_half_closed_client_is_answered_if_its_request_is_complete(server, complete, more):
     with server.connect() as client:
-        client.sendall(GOOD + more)
+        client.sendall(complete + more)
         client.shutdown(socket.SHUT_WR)
-        assert exchange(client).startswith(b"HTTP/1.1 200")
-
-
-@pytest.mark.parametrize("share", [0.0, 0.2, 0.9], ids=["nothing", "half a head", "half a body"])
-def test_client_that_closes_its_side_within_request_is_closed(server, share):
-    with server.connect() as client:
-        client.sendall(GOOD[: int(share * len(GOOD))])
-        client.shutdown(socket.SHUT_WR)
-        assert exchange(client) == b""
+        assert exchange(client)[:12] == (b"HTTP/1.1 200" if complete else b"")
 
 
 ENDLESS = {
