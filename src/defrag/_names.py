@@ -51,15 +51,13 @@ class Names(Sequence[str]):
         if isinstance(strings, Names):
             return strings
         pieces = [str(text).encode("utf-8", _ANY_STRING) for text in strings]
-        offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
-        np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
+        offsets = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
         return cls(np.frombuffer(b"".join(pieces), dtype=np.uint8), offsets)
 
     def take(self, places: NDArray[Any]) -> Names:
         """Return the strings at some places, without decoding them."""
         starts, lengths = self.offsets[places], np.diff(self.offsets)[places]
-        offsets = np.zeros(len(places) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = np.append(0, np.cumsum(lengths, dtype=np.int64))
         data = np.empty(int(offsets[-1]), dtype=np.uint8)
         for first in range(0, len(places), _AT_A_TIME):  # the index of a byte has eight
             part = slice(first, first + _AT_A_TIME)

@@ -274,7 +274,8 @@ def declare(cls: type[Any]) -> None:
     known = {name: one for name, one in inherited.items() if name not in vars(cls)} | own
     # By position: those of the base first, as type checkers see it. By name: own ones first.
     positional = [name for name in inherited | own if name in known and not known[name].kw_only]
-    named = sorted((name for name in own | known if known[name].kw_only), key=_is_run)
+    named = [name for name in own | known if known[name].kw_only]
+    named.sort(key=lambda name: _RUN.index(name) + 1 if name in _RUN else 0)
     cls._parameters = {name: known[name] for name in [*positional, *named]}
     cls._attributes = _attributes_of(cls)
     for name in [*own, *cls._attributes]:
@@ -284,10 +285,6 @@ def declare(cls: type[Any]) -> None:
         cls.__init__ = _make_init(cls._parameters, cls.__qualname__)
         if cls.__doc__ is not None:  # python -OO has none
             cls.__doc__ = _with_sections(cls.__doc__, cls._parameters, cls._attributes)
-
-
-def _is_run(name: str) -> int:
-    return _RUN.index(name) + 1 if name in _RUN else 0
 
 
 def _complete(field: Parameter, base: Parameter | None, annotation: Any) -> Parameter:

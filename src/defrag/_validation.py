@@ -302,8 +302,7 @@ def check_labels(
 
 def _from_lists(Y: Sequence[Any], n_labels: int | None) -> Csr:
     rows = ids_of_lists(Y)
-    indptr = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in rows], out=indptr[1:])
+    indptr = np.cumsum([0, *map(len, rows)])
     ids = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
     if ids.size and ids.min() < 0:
         raise ValueError(f"Y must contain label ids >= 0, got {ids.min()}")

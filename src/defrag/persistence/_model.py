@@ -179,19 +179,15 @@ def describe(path: PathLike) -> dict[str, Any]:
         "label_names": part.has("label_names/bytes"),
         "vocabulary": part.has("vocabulary/bytes"),
         "parameters": part.parameters,
-        "chosen": _chosen(part),
+        "chosen": {
+            f"{one.kind}.{name}": one.state[name]
+            for one in _walk(part)
+            for state in (find_kind(one.kind).states if one.parameters else ())
+            for name in state.told
+            if name in one.state
+        },
         "sizes": dict(sorted(sizes.items())),
     }
-
-
-def _chosen(part: Part) -> dict[str, Any]:
-    """Return the numbers that the parts of a model chose, by kind and name."""
-    found: dict[str, Any] = {}
-    for one in _walk(part):
-        if one.parameters:
-            for state in find_kind(one.kind).states:
-                found |= {f"{one.kind}.{n}": one.state[n] for n in state.told if n in one.state}
-    return found
 
 
 def _walk(part: Part) -> Iterator[Part]:

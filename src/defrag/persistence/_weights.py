@@ -49,9 +49,12 @@ def pack_values(weights: Floats, bounds: Offsets, weight_type: str) -> dict[str,
 def unpack_values(arrays: Mapping[str, NDArray[Any]], bounds: Offsets) -> Floats:
     """Return the weights as float32, without a copy if they already are."""
     weights = arrays["weights"]
-    if weights.dtype == np.int8:
-        weights = _widen(weights, arrays["scales"], bounds)
-    return weights.astype(np.float32, copy=False)
+    if weights.dtype != np.int8:
+        return weights.astype(np.float32, copy=False)
+    result = np.empty(len(weights), dtype=np.float32)
+    for part, scale in _scale_of_each(arrays["scales"], bounds):
+        np.multiply(weights[part], scale, out=result[part])
+    return result
 
 
 def _find_scales(weights: Floats, bounds: Offsets) -> Floats:
@@ -76,14 +79,6 @@ def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.in
         steps = np.divide(weights[part], scale, out=np.zeros_like(scale), where=scale > 0)
         # Beyond 127 only if the scale is subnormal and has lost digits.
         result[part] = np.clip(np.rint(steps), -127, 127)
-    return result
-
-
-def _widen(weights: NDArray[np.int8], scales: Floats, bounds: Offsets) -> Floats:
-    """Return dequantised weights."""
-    result = np.empty(len(weights), dtype=np.float32)
-    for part, scale in _scale_of_each(scales, bounds):
-        np.multiply(weights[part], scale, out=result[part])
     return result
 
 

@@ -97,8 +97,16 @@ def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
         part.refuse("first_child", "have at least one node, got none")
     for name in ("begin", "end", "objective", "n_rounds"):
         check_length(part, name, len(first))
-    _check_nodes(part, "first_child", arity)
-    _check_ranges(part, np.flatnonzero(first >= 0))
+    check_ints(part, "first_child", -1, len(first))
+    late = (first >= 0) & (first <= np.arange(len(first)))
+    refuse(part, "first_child", late, "have children after their parent", first)
+    inner = np.flatnonzero(first >= 0)
+    counts = np.diff(first[inner].astype(np.int64), append=len(first))
+    start = int(first[inner[0]]) if len(inner) else len(first)
+    if start != 1 or (counts < 1).any() or (arity is not None and (counts != arity).any()):
+        wanted = "children" if arity is None else f"{arity} children"
+        part.refuse("first_child", f"give each inner node its own {wanted}, breadth first")
+    _check_ranges(part, inner)
     check_permutation(part, "order")
     falls = np.flatnonzero(order[1:] < order[:-1]) + 1
     wrong = np.setdiff1d(falls, part.arrays["begin"][first < 0])
@@ -106,19 +114,6 @@ def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
         refuse_order(part, "order", "increase within a leaf", order, int(wrong[0]))
     check_finite(part, "objective")
     check_ints(part, "n_rounds", 0, 2**31)
-
-
-def _check_nodes(part: Part, name: str, arity: int | None) -> None:
-    first = part.arrays[name]
-    check_ints(part, name, -1, len(first))
-    inner = np.flatnonzero(first >= 0)
-    late = (first >= 0) & (first <= np.arange(len(first)))
-    refuse(part, name, late, "have children after their parent", first)
-    counts = np.diff(first[inner].astype(np.int64), append=len(first))
-    start = int(first[inner[0]]) if len(inner) else len(first)
-    if start != 1 or (counts < 1).any() or (arity is not None and (counts != arity).any()):
-        wanted = "children" if arity is None else f"{arity} children"
-        part.refuse(name, f"give each inner node its own {wanted}, breadth first")
 
 
 # --- Label trees.
@@ -135,15 +130,26 @@ def check_label_tree(part: Part, n_labels: int) -> None:
     Nodes are numbered, and labels split, as nodes and items of a balanced tree are; every node has
     a label, and no label occurs twice. ``first_child`` of a leaf is not used, but is -1 or a node.
     """
-    n_nodes = len(part.arrays["first_child"])
-    if not n_nodes:
+    first, counts = part.arrays["first_child"], part.arrays["n_children"]
+    if not len(first):
         part.refuse("first_child", "have at least one node, got none")
     for name in ("n_children", "begin", "end"):
-        check_length(part, name, n_nodes)
-    check_ints(part, "first_child", -1, n_nodes)
+        check_length(part, name, len(first))
+    check_ints(part, "first_child", -1, len(first))
     check_ints(part, "n_children", 0, _MAX_OUTPUTS + 1)
-    _check_children(part)
-    _check_ranges(part, np.flatnonzero(part.arrays["n_children"]), empty=False)
+    refuse(part, "n_children", counts == 1, "be 0 or at least 2", counts)
+    n_children = int(counts.sum(dtype=np.int64))
+    if n_children != len(first) - 1:
+        part.refuse("n_children", "add up to all nodes but the root "
+                    f"({len(first) - 1}), got {n_children}")  # fmt: skip
+    inner = np.flatnonzero(counts)
+    wanted = 1 + offsets(counts[inner])[:-1]
+    wrong = (first[inner] != wanted) | (wanted <= inner)
+    if wrong.any():
+        node = int(inner[np.argmax(wrong)])
+        part.refuse("first_child", "number the children breadth first, after "
+                    f"their parents, got {first[node]} at {node}")  # fmt: skip
+    _check_ranges(part, inner, empty=False)
     check_ints(part, "order", 0, n_labels)
     # Sorted, not marked in an array of n_labels items: a hostile file chooses n_labels.
     ordered = np.sort(part.arrays["order"])
@@ -151,23 +157,6 @@ def check_label_tree(part: Part, n_labels: int) -> None:
     if twice.any():
         label = ordered[np.argmax(twice)]
         part.refuse("order", f"have no label twice, got {label}")
-
-
-def _check_children(part: Part) -> None:
-    first, counts = part.arrays["first_child"], part.arrays["n_children"]
-    refuse(part, "n_children", counts == 1, "be 0 or at least 2", counts)
-    inner = np.flatnonzero(counts)
-    n_children = int(counts.sum(dtype=np.int64))
-    if n_children != len(first) - 1:
-        part.refuse("n_children", "add up to all nodes but the root "
-                    f"({len(first) - 1}), got {n_children}")  # fmt: skip
-    wanted = 1 + offsets(counts[inner])[:-1]
-    wrong = (first[inner] != wanted) | (wanted <= inner)
-    if wrong.any():
-        where = int(np.argmax(wrong))
-        node = int(inner[where])
-        part.refuse("first_child", "number the children breadth first, after "
-                    f"their parents, got {first[node]} at {node}")  # fmt: skip
 
 
 _FAR = 255

@@ -90,9 +90,12 @@ class Corrections:
         out and logged, so that the server goes on.
         """
         news: dict[str, list[str] | None] = {}
-        if not self._grown():
+        try:
+            if os.stat(self.path).st_size <= self._offset:  # noqa: PTH116 - once per request
+                return news
+        except FileNotFoundError:
             return news
-        with open(self.path, "rb") as file:  # noqa: PTH123 - once per request
+        with open(self.path, "rb") as file:  # noqa: PTH123 - as above
             file.seek(self._offset)
             while piece := file.read(_READ):
                 *lines, self._rest = (self._rest + piece).split(b"\n")
@@ -103,12 +106,6 @@ class Corrections:
         self._rest = b""
         self._strict = False
         return news
-
-    def _grown(self) -> bool:
-        try:
-            return os.stat(self.path).st_size > self._offset  # noqa: PTH116 - as above
-        except FileNotFoundError:
-            return False
 
     def _take(self, line: bytes, news: dict[str, list[str] | None]) -> None:
         self.n_lines += 1
