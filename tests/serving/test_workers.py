@@ -28,6 +28,11 @@ def replace(path, labels):
     save_model(path.with_name("next"), labels).replace(path)
 
 
+def load_again(server):
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.counter("loads_total") == 2)
+
+
 def test_changed_file_is_loaded_and_old_connections_are_answered(path):
     with running(path, *FAST, "--workers", 2) as server:
         old = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
@@ -84,8 +89,7 @@ def test_broken_file_is_reported_and_old_model_kept(path):
 def test_sighup_reloads_models(path):
     with running(path, "--watch", "0") as server:
         replace(path, "aabb")
-        server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: server.counter("loads_total") == 2)
+        load_again(server)
         wait_until(lambda: server.best("files") == "a")
 
 
@@ -136,8 +140,7 @@ def _runs(process):
 def test_events_and_requests_are_logged_as_json(path):
     with running(path, "--log-json", "--watch", "0") as server:
         assert server.best("files") == "f"
-        server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: server.counter("loads_total") == 2)
+        load_again(server)
         server.process.terminate()
         _, errors = server.process.communicate(timeout=60)
     lines = [json.loads(line) for line in errors.splitlines()]
@@ -154,8 +157,7 @@ def test_counters_are_summed_over_workers_and_loads(path):
     with running(path, "--workers", 2, "--watch", "0") as server:
         for _ in range(10):
             server.best("files")
-        server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: server.counter("loads_total") == 2)
+        load_again(server)
         for _ in range(10):
             server.best("files")
         text = server.get("/metrics")
@@ -224,8 +226,7 @@ def test_log_that_cannot_be_written_stops_nothing(path, log):
         with running(path, "--log-json", "--watch", 0, stderr=stderr) as server:
             for _ in range(20):
                 assert server.best("files") == "f"
-            server.process.send_signal(signal.SIGHUP)
-            wait_until(lambda: server.counter("loads_total") == 2)
+            load_again(server)
             os.kill(server.workers()[-1], signal.SIGKILL)  # of the new models
             wait_until(lambda: server.counter("worker_restarts_total") == 1)
             assert server.best("files") == "f"

@@ -99,21 +99,14 @@ def _described(one: Operation, schema_of: dict[Any, dict[str, Any]]) -> dict[str
     forms = [schema_of[kind] for kind in one.answers] or [{"type": "string"}]
     schema = forms[0] if len(forms) == 1 else {"anyOf": forms}
     problem = {"application/json": {"schema": schema_of[Problem]}}
-    refusals = {
-        **_REFUSALS,
-        **(_TOKEN_REFUSALS if one.guarded else {}),
-        **(_BODY_REFUSALS if one.body else {}),
+    of_token = _TOKEN_REFUSALS if one.guarded else {}
+    refusals = _REFUSALS | of_token | (_BODY_REFUSALS if one.body else {})
+    responses = {
+        "200": {"description": "The answer.", "content": {one.media_type: {"schema": schema}}}
     }
-    described: dict[str, Any] = {
-        "summary": one.summary,
-        "responses": {
-            "200": {"description": "The answer.", "content": {one.media_type: {"schema": schema}}},
-            **{
-                str(status): {"description": text, "content": problem}
-                for status, text in sorted(refusals.items())
-            },
-        },
-    }
+    for status, text in sorted(refusals.items()):
+        responses[str(status)] = {"description": text, "content": problem}
+    described: dict[str, Any] = {"summary": one.summary, "responses": responses}
     if one.body is not None:
         content = {"application/json": {"schema": schema_of[one.body]}}
         described["requestBody"] = {"required": True, "content": content}

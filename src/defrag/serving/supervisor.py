@@ -234,12 +234,9 @@ class _Generation:
     """The workers of one load of the models; ``run`` is the main function of the process."""
 
     def __init__(self, supervisor: Supervisor, first_row: int) -> None:
-        self._settings = supervisor.settings
-        self._listener = supervisor.listener
-        self._metrics = supervisor.metrics
-        self._log = supervisor.log
-        self._takes = supervisor.takes
-        self._first_row = first_row
+        self._settings, self._listener = supervisor.settings, supervisor.listener
+        self._metrics, self._log = supervisor.metrics, supervisor.log
+        self._takes, self._first_row = supervisor.takes, first_row
         self._workers: dict[int, tuple[int, float]] = {}  # row and start by process id
 
     def run(self, report: int) -> None:
@@ -269,6 +266,10 @@ class _Generation:
             load_model(name, path, settings.allow, settings.deny)
             for name, path in settings.models.items()
         ]
+        loop = None
+        if settings.corrections is not None:
+            texts = [] if settings.documents is None else read_documents(settings.documents)[0]
+            loop = Loop(models[0], Corrections(settings.corrections), texts)
         takes = {model.name: model.describe().takes for model in models}
         for name in takes if self._takes else ():
             if takes[name] != self._takes[name]:
@@ -285,7 +286,7 @@ class _Generation:
             language=settings.language,
             metrics=self._metrics,
             hosts=settings.names(),
-            loop=_loop_of(settings, models[0]),
+            loop=loop,
         )
         self._config = worker_config(app_of(self._service), self._service)
         rehearse(self._config, self._service)
@@ -344,13 +345,6 @@ class _Generation:
             self._reap()
             if self._workers and _next_signal(_POLL * 5) == signal.SIGTERM:
                 _send(signal.SIGTERM, self._workers)
-
-
-def _loop_of(settings: Settings, model: ServedModel) -> Loop | None:
-    if settings.corrections is None:
-        return None
-    texts = [] if settings.documents is None else read_documents(settings.documents)[0]
-    return Loop(model, Corrections(settings.corrections), texts)
 
 
 def _n_known(settings: Settings) -> int:
