@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     Handler = Callable[[Request], Awaitable[Response]]
 
 _FORM = "application/x-www-form-urlencoded"
-_MAX_FIELDS = 1000
+_READ_FORM: dict[str, Any] = {
+    "keep_blank_values": True, "max_num_fields": 1000, "errors": "strict",
+}  # fmt: skip
 _DIGITS_OF_LIMIT = 10
 _TITLES = {403: "Learning not allowed", 404: "Project not found"}
 _ONE = "/v1/projects/{project_id}"
@@ -194,15 +196,9 @@ class _Projects:
 
 def _form(body: bytes) -> dict[str, str]:
     try:
-        pairs = parse_qsl(
-            body.decode("ascii"),
-            keep_blank_values=True,
-            max_num_fields=_MAX_FIELDS,
-            errors="strict",
-        )
+        return dict(parse_qsl(body.decode("ascii"), **_READ_FORM))
     except ValueError as error:
         raise RequestError(400, "the body is not a UTF-8 form") from error
-    return dict(pairs)
 
 
 def _known(

@@ -223,12 +223,8 @@ class Service:
             raise RequestError(422, f"model {model.name!r} takes rows: answers are those of texts")
         n_asked = min(k, self.limits.max_k)
         found = await self._batcher.predict(model, checked, n_asked, answers=answers)
-        results = [
-            requests.Result(
-                [requests.Scored(label, score) for label, score in row if score >= threshold]
-            )
-            for row in found
-        ]
+        kept = ([one for one in row if one[1] >= threshold] for row in found)
+        results = [requests.Result([requests.Scored(*one) for one in row]) for row in kept]
         self.name(model, (one for result in results for one in result.labels), language)
         return results
 
@@ -319,11 +315,9 @@ def _response(found: Any) -> Response:
 
 
 async def _suggest(service: Service, asked: requests.Suggest) -> Any:
-    threshold, inputs = asked.threshold, asked.inputs(service.limits)
+    inputs, wanted = asked.inputs(service.limits), (asked.k, asked.threshold)
     model, language = service.model(asked.model), asked.language or None
-    found = await service.suggest(
-        model, inputs, asked.k, threshold, language, answers=asked.answers
-    )
+    found = await service.suggest(model, inputs, *wanted, language, answers=asked.answers)
     return found[0] if asked.single else requests.Results(found)
 
 

@@ -14,13 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 import numpy as np
-from prometheus_client import generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
+from prometheus_client import core, generate_latest
 
 OTHER = "other"
 """Route name for paths without a route."""
@@ -130,31 +124,31 @@ class Metrics:
         """Return all counters, in the text format of Prometheus."""
         return generate_latest(self)
 
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[core.Metric]:
         """Return the counters as families, as collectors of prometheus_client do."""
         top = self._all[0]
         workers = self._all[1:]
         sums = workers.sum(axis=0)
         alive = [(str(n), row) for n, row in enumerate(workers, 1) if row[_PROCESS]]
         for kind, name, text, value in (
-            (CounterMetricFamily, "loads", "Loads of the models", top[_LOADS]),
-            (CounterMetricFamily, "failed_loads", "Loads that failed", top[_FAILED_LOADS]),
-            (GaugeMetricFamily, "loaded_timestamp_seconds", "Last load", top[_LOADED]),
-            (CounterMetricFamily, "worker_restarts", "Workers replaced", top[_RESTARTS]),
-            (CounterMetricFamily, "log_dropped", "Lost lines", self._all[:, _DROPPED].sum()),
-            (GaugeMetricFamily, "workers", "Running workers", len(alive)),
+            (core.CounterMetricFamily, "loads", "Loads of the models", top[_LOADS]),
+            (core.CounterMetricFamily, "failed_loads", "Loads that failed", top[_FAILED_LOADS]),
+            (core.GaugeMetricFamily, "loaded_timestamp_seconds", "Last load", top[_LOADED]),
+            (core.CounterMetricFamily, "worker_restarts", "Workers replaced", top[_RESTARTS]),
+            (core.CounterMetricFamily, "log_dropped", "Lost lines", self._all[:, _DROPPED].sum()),
+            (core.GaugeMetricFamily, "workers", "Running workers", len(alive)),
         ):
             yield kind(f"defrag_{name}", text, value)
-        connections = GaugeMetricFamily(
+        connections = core.GaugeMetricFamily(
             "defrag_connections", "Open connections of each worker", labels=["worker"]
         )
         for number, row in alive:
             connections.add_metric([number], row[_CONNECTIONS])
         yield connections
-        requests = CounterMetricFamily(
+        requests = core.CounterMetricFamily(
             "defrag_requests", "Answers (all workers)", labels=["route", "status"]
         )
-        seconds = HistogramMetricFamily(
+        seconds = core.HistogramMetricFamily(
             "defrag_request_seconds", "Time to answer (all workers)", labels=["route"]
         )
         for route, at in self._route_at.items():
@@ -170,7 +164,7 @@ class Metrics:
         for place, (name, text) in enumerate(
             (("defrag_predict_calls", "Calls of predict_topk"), ("defrag_inputs", "Texts and rows"))
         ):
-            family = CounterMetricFamily(name, f"{text} (all workers)", labels=["model"])
+            family = core.CounterMetricFamily(name, f"{text} (all workers)", labels=["model"])
             for model, at in self._model_at.items():
                 family.add_metric([model], sums[at + place])
             yield family

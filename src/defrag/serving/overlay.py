@@ -82,7 +82,7 @@ class Overlay:
         """Return how much corrections add to the score of each label."""
         if self._joined is None:
             return [{} for _ in texts]
-        rows, errors, labels = self._joined
+        (rows, errors, labels), own = self._joined, self._learnt
         near = sparse.csr_array(self.model._rows(texts) @ rows.T)
         near.data[near.data < _LEAST_COSINE] = 0.0
         near.eliminate_zeros()
@@ -91,15 +91,10 @@ class Overlay:
         scale = 1.0 / (_PRIOR + np.asarray(near.sum(axis=1)).ravel())
         moved = sparse.csr_array(near @ errors)
         moved.data *= np.repeat(scale, np.diff(moved.indptr))
-        bounds = moved.indptr.tolist()
-        moved_by = [
-            dict(zip(map(labels.__getitem__, moved.indices[a:b].tolist()), moved.data[a:b].tolist(),
-                     strict=True))
-            for a, b in pairwise(bounds)
-        ]  # fmt: skip
-        own = self._learnt
+        moved_labels, by = [labels[i] for i in moved.indices.tolist()], moved.data.tolist()
         return [
-            own[text][1] if text in own else one for text, one in zip(texts, moved_by, strict=True)
+            own[text][1] if text in own else dict(zip(moved_labels[a:b], by[a:b], strict=True))
+            for text, (a, b) in zip(texts, pairwise(moved.indptr.tolist()), strict=True)
         ]
 
     def explain(self, text: str, label: Any) -> Explanation:
