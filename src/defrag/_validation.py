@@ -576,8 +576,9 @@ def look_swapped(X: Csr, Y: LabelsLike) -> bool:
 
 
 def _first_not_finite(X: Any) -> tuple[float, int, int] | None:
+    matrix: Any = X
     if sparse.issparse(X):
-        entries: Any = X.tocoo()
+        entries: Any = matrix.tocoo()
     else:
         try:
             given = np.asarray(X)

@@ -32,7 +32,6 @@ from defrag.classifiers._composite import BASE, Transforming, check_part
 from defrag.classifiers._support import Cost, unit_rows
 from defrag.explain.parts import MatrixShares, normalised_shares
 from defrag.metrics.erasure import erase_features
-from defrag.persistence._checks import check_ints, check_length, check_size
 from defrag.persistence.fields import (
     COUNT,
     LARGEST,
@@ -241,10 +240,10 @@ def _without_given(model: Fiat) -> Fiat:
 def _block_of(part: Part, values: dict[str, Any]) -> tuple[GroupLayout, Floats]:
     groups, entries = values.values()
     # Group ids are below the number of features, which bounds the allocation.
-    check_ints(part, "groups", -1, max(1, len(groups)))
+    part.check_ints("groups", -1, max(1, len(groups)))
     layout = GroupLayout.of(groups, int(groups.max(initial=-1)) + 1)
-    check_length(part, "entries", int(layout.entry_ptr[-1]))
-    check_size(part, "entries")
+    part.check_length("entries", int(layout.entry_ptr[-1]))
+    part.check_size("entries")
     return layout, entries
 
 

@@ -11,7 +11,6 @@ from defrag._names import Names
 from defrag._parameters import Int, param
 from defrag.exceptions import ModelFormatError
 from defrag.persistence import _checks
-from defrag.persistence._checks import check_csr, check_ints, check_offsets, check_permutation
 from defrag.persistence.fields import Array, Number, Part, State, Strings, read_strings
 from defrag.persistence.kinds import Child
 from defrag.persistence.trees import (
@@ -52,16 +51,16 @@ def part(**arrays):
 def test_check_csr_names_the_first_error(indptr, indices, message, dtype):
     matrix = part(indptr=np.int64(indptr), indices=np.array(indices, dtype))
     if message is None:
-        check_csr(matrix, "indptr", "indices", n_rows=2, n_cols=4)
+        matrix.check_csr("indptr", "indices", n_rows=2, n_cols=4)
         return
     with pytest.raises(ModelFormatError, match=message):
-        check_csr(matrix, "indptr", "indices", n_rows=2, n_cols=4)
+        matrix.check_csr("indptr", "indices", n_rows=2, n_cols=4)
 
 
 def test_index_beyond_31_bits_is_refused():
     matrix = part(indptr=np.int64([0, 1]), indices=np.uint32([2**31]))
     with pytest.raises(ModelFormatError, match=r"in \[0, 4\), got 2147483648 at 0"):
-        check_csr(matrix, "indptr", "indices", n_rows=1, n_cols=4)
+        matrix.check_csr("indptr", "indices", n_rows=1, n_cols=4)
 
 
 def test_checks_in_blocks_see_every_item(monkeypatch):
@@ -70,11 +69,11 @@ def test_checks_in_blocks_see_every_item(monkeypatch):
         values = np.arange(10)
         values[wrong] = -1
         with pytest.raises(ModelFormatError, match=f"got -1 after {wrong - 1} at {wrong}"):
-            check_offsets(part(a=values), "a", 9)
+            part(a=values).check_offsets("a", 9)
         with pytest.raises(ModelFormatError, match=f"got -1 at {wrong}"):
-            check_ints(part(a=values), "a", 0, 10)
-    check_offsets(part(a=np.arange(10)), "a", 9)
-    check_permutation(part(a=np.arange(10)[::-1]), "a")
+            part(a=values).check_ints("a", 0, 10)
+    part(a=np.arange(10)).check_offsets("a", 9)
+    part(a=np.arange(10)[::-1]).check_permutation("a")
 
 
 def test_checks_in_blocks_see_every_output(monkeypatch):

@@ -29,7 +29,6 @@ from defrag.classifiers._base import Classifier
 from defrag.classifiers._division import Divisible, Division, Piece, Units, Work
 from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, unit_rows
-from defrag.persistence._checks import check_csr, check_ints, check_length, check_offsets
 from defrag.persistence._weights import (
     LANES,
     check_weight_values,
@@ -225,7 +224,7 @@ def unpack_panels(part: Part, n_rows: int, n_panels: int, rank: int) -> tuple[Fl
 
     All are one array, so that they become float16 or int8 together.
     """
-    check_length(part, "weights", (n_rows + n_panels * LANES) * rank)
+    part.check_length("weights", (n_rows + n_panels * LANES) * rank)
     check_weight_values(part, n_rows + n_panels)
     weights = unpack_values(part.arrays, panel_bounds(n_rows, n_panels, rank))
     panels = weights[n_rows * rank :].reshape(n_panels, rank, LANES)
@@ -241,9 +240,9 @@ def _check_learner(part: Part) -> None:
     if n_clusters < 1:
         part.fail(f"{part.name('point_ptr')} must have at least one cluster, got none")
     n_features = max(1, len(arrays["router/indptr"]) - 1)
-    check_csr(part, "feature_ptr", "features", n_rows=n_clusters, n_cols=n_features)
-    check_offsets(part, "point_ptr", len(arrays["points"]))
-    check_ints(part, "points", 0, MAX_COUNT)
+    part.check_csr("feature_ptr", "features", n_rows=n_clusters, n_cols=n_features)
+    part.check_offsets("point_ptr", len(arrays["points"]))
+    part.check_ints("points", 0, MAX_COUNT)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ from defrag._scikit import clone
 from defrag.classifiers._division import Divisible, Division, Piece, Units, Work
 from defrag.classifiers._following import Shapes
 from defrag.classifiers._support import Cost, labels_with_points, unit_rows
-from defrag.persistence._checks import check_finite, check_increasing, check_length
 from defrag.persistence._weights import unpack_values
 from defrag.persistence.fields import Array, Number, Object, Part, State, Weights
 from defrag.persistence.trees import (
@@ -284,9 +283,9 @@ class ForestUnits(Units):
 
 def _separators(part: Part, inner: NDArray[np.bool_], entry_ptr: Offsets) -> dict[str, Any]:
     """Check the separators of inner nodes and return them."""
-    check_increasing(part, "slots", entry_ptr)
-    check_length(part, "bias", len(entry_ptr) - 1)
-    check_finite(part, "bias")
+    part.check_increasing("slots", entry_ptr)
+    part.check_length("bias", len(entry_ptr) - 1)
+    part.check_finite("bias")
     bias = np.zeros(len(inner), dtype=np.float32)
     bias[inner] = part.arrays["bias"]
     children = np.zeros(0, dtype=np.uint8)
@@ -361,10 +360,10 @@ def _prototypes_of(part: Part, values: dict[str, Any]) -> Prototypes:
     """Check the prototypes of a file, whose slots are those of the trees, and return them."""
     owner = part.owner or part
     trees, label_weights = owner.arrays, owner.arrays["label_weights"]
-    check_length(owner, "label_weights", len(trees["labels"]))
+    owner.check_length("label_weights", len(trees["labels"]))
     check_shares(owner, "label_weights")
     bounds = check_rows(part, len(trees["labels"]), len(trees["features"]))
-    check_increasing(part, "slots", bounds)
+    part.check_increasing("slots", bounds)
     wanted, slots = trees["slots"].dtype, values["slots"]
     if slots.dtype != wanted:
         part.fail(f"{part.name('slots')} must be {wanted.name} like those of the trees, got "
@@ -513,7 +512,7 @@ def _centroids(part: Part, inner: NDArray[np.bool_], entry_ptr: Offsets) -> dict
     if slots.dtype != wanted:
         part.fail(f"{part.name('slots')} must be {wanted.name} for {n_buckets} buckets, got "
                   f"{slots.dtype.name}")  # fmt: skip
-    check_length(part, "hash_keys", len(part.arrays["tree_ptr"]) - 1)
+    part.check_length("hash_keys", len(part.arrays["tree_ptr"]) - 1)
     check_centroids(part, entry_ptr, part.arrays["n_children"][inner])
     return {
         "features": np.zeros(0, dtype=np.int32),

@@ -22,7 +22,6 @@ from defrag.classifiers._composite import BASE, Wrapping
 from defrag.classifiers._support import Cost, Ranker, unit_rows
 from defrag.classifiers.one_vs_rest import DiSMEC
 from defrag.explain.explainers import Explainer, Noted
-from defrag.persistence._checks import check_csr
 from defrag.persistence.fields import Array, Part, Sparse, State
 from defrag.persistence.trees import offsets
 from defrag.typing import Csr, Floats, Ids, Offsets
@@ -50,7 +49,7 @@ def _check_clusters(part: Part) -> None:
     if n_clusters < 1:
         part.fail(f"{part.name('label_ptr')} must have at least one cluster, got none")
     n_labels = part.state["n_labels"]
-    check_csr(part, "label_ptr", "labels", n_rows=n_clusters, n_cols=n_labels)
+    part.check_csr("label_ptr", "labels", n_rows=n_clusters, n_cols=n_labels)
 
 
 class LPSR(Wrapping):

@@ -20,7 +20,6 @@ from defrag._validation import Labels
 from defrag.explain import Explanation, Explanations, LabelFeatures
 from defrag.explain.explainers import Explainer
 from defrag.explain.explanation import explain_row, rank_features
-from defrag.persistence._checks import check_finite, check_length
 from defrag.persistence.fields import Array, Part, State
 from defrag.typing import Csr, Floats, Ids
 
@@ -108,11 +107,11 @@ class Calibration:
 
 
 def _check_calibration(part: Part) -> None:
-    check_length(part, "probabilities", len(part.arrays["scores"]))
+    part.check_length("probabilities", len(part.arrays["scores"]))
     for name, values in part.arrays.items():
         if not len(values):
             part.fail(f"{part.name(name)} must have at least one item, got none")
-        check_finite(part, name)
+        part.check_finite(name)
         if values.min() < 0 or values.max() > 1 or (np.diff(values) < 0).any():
             part.fail(f"{part.name(name)} must increase within [0, 1]")
 

@@ -14,15 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defrag.persistence import _checks
-from defrag.persistence._checks import (
-    check_finite,
-    check_increasing,
-    check_increasing_ids,
-    check_ints,
-    check_length,
-    check_offsets,
-    check_size,
-)
 from defrag.typing import Floats, Offsets
 
 if TYPE_CHECKING:
@@ -130,13 +121,13 @@ def check_flat_weights(part: Part) -> None:
     check_label_ids(part)
     n_features = part.state["n_features"]
     labels = part.arrays["labels"]
-    check_length(part, "feature_ptr", n_features + 1)
-    check_offsets(part, "feature_ptr", len(part.arrays["outputs"]))
-    check_ints(part, "outputs", 0, len(labels))
-    check_increasing(part, "outputs", part.arrays["feature_ptr"], "feature")
-    check_length(part, "bias", len(labels))
-    check_size(part, "bias")
-    check_length(part, "weights", len(part.arrays["outputs"]))
+    part.check_length("feature_ptr", n_features + 1)
+    part.check_offsets("feature_ptr", len(part.arrays["outputs"]))
+    part.check_ints("outputs", 0, len(labels))
+    part.check_increasing("outputs", part.arrays["feature_ptr"], "feature")
+    part.check_length("bias", len(labels))
+    part.check_size("bias")
+    part.check_length("weights", len(part.arrays["outputs"]))
     check_weight_values(part, n_features)
 
 
@@ -145,7 +136,7 @@ def check_label_ids(part: Part) -> None:
     labels = part.arrays["labels"]
     if not len(labels):
         part.refuse("labels", "have at least one label, got none")
-    check_increasing_ids(part, "labels", part.state["n_labels"])
+    part.check_increasing_ids("labels", part.state["n_labels"])
 
 
 def check_weight_values(part: Part, n_runs: int) -> None:
@@ -154,11 +145,11 @@ def check_weight_values(part: Part, n_runs: int) -> None:
         if part.has("scales"):
             part.fail(f"{part.name('scales')} is allowed only with weights of int8, got "
                       f"{part.arrays['weights'].dtype.name}")  # fmt: skip
-        check_size(part, "weights")
+        part.check_size("weights")
         return
     if not part.has("scales"):
         part.fail(f"{part.name('scales')} is required with weights of int8, got none")
-    check_ints(part, "weights", -127, 128)
-    check_length(part, "scales", n_runs)
-    check_finite(part, "scales", low=0)
-    check_size(part, "scales", most=_checks.LARGEST / 127)
+    part.check_ints("weights", -127, 128)
+    part.check_length("scales", n_runs)
+    part.check_finite("scales", low=0)
+    part.check_size("scales", most=_checks.LARGEST / 127)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,17 +30,8 @@ from numpy.typing import NDArray
 from defrag._names import Names
 from defrag._native import csr_from_parts
 from defrag._parameters import Choice, Float, Int, Rule
-from defrag.exceptions import ModelFormatError
 from defrag.persistence import _checks
-from defrag.persistence._checks import (
-    check_csr,
-    check_finite,
-    check_increasing_ids,
-    check_ints,
-    check_length,
-    check_offsets,
-    check_size,
-)
+from defrag.persistence._checks import Checks
 from defrag.persistence._container import show
 from defrag.persistence._weights import WEIGHT_TYPES, pack_values
 
@@ -55,7 +46,7 @@ Size: TypeAlias = "int | str | Callable[[Part], int]"
 
 
 @dataclass
-class Part:
+class Part(Checks):
     """A model in the intermediate form between an estimator and a file.
 
     - ``parameters``, ``state``: JSON values: those of the estimator, and fitted numbers.
@@ -72,18 +63,6 @@ class Part:
     path: str = "<model>"
     prefix: str = ""
     owner: Part | None = None
-
-    def fail(self, message: str) -> NoReturn:
-        """Raise ModelFormatError with the name of the file."""
-        raise ModelFormatError(self.path, message)
-
-    def refuse(self, array: str, rule: str) -> NoReturn:
-        """Raise ModelFormatError about an array that must obey a rule."""
-        self.fail(f"{self.name(array)} must {rule}")
-
-    def name(self, array: str) -> str:
-        """Return the name of an array in error messages."""
-        return f"array '{self.prefix}{array}'"
 
     def has(self, array: str) -> bool:
         """Return whether an optional array is present."""
@@ -210,17 +189,17 @@ class Array(Field):
         if not part.has(name):
             return None
         if self.length is not None:
-            check_length(part, name, part.size(self.length))
+            part.check_length(name, part.size(self.length))
         if self.below is not None:
             high = part.size(self.below)
             if self.increasing:
-                check_increasing_ids(part, name, high)
+                part.check_increasing_ids(name, high)
             else:
-                check_ints(part, name, int(self.low or 0), high)
+                part.check_ints(name, int(self.low or 0), high)
         elif self.low is not None:
-            check_finite(part, name, low=self.low)
+            part.check_finite(name, low=self.low)
         if self.most is not None:
-            check_size(part, name, self.most)
+            part.check_size(name, self.most)
         return part.arrays[name]
 
 
@@ -252,11 +231,11 @@ class Sparse(Field):
         shape = part.size(self.rows), part.size(self.columns)
         if shape[0] < 1:
             part.refuse(indptr, f"have at least one {self.noun}, got none")
-        check_csr(part, indptr, indices, n_rows=shape[0], n_cols=shape[1])
+        part.check_csr(indptr, indices, n_rows=shape[0], n_cols=shape[1])
         columns = part.arrays[indices]
         if not self.pattern:
-            check_length(part, data, len(columns))
-            check_size(part, data, self.most)
+            part.check_length(data, len(columns))
+            part.check_size(data, self.most)
         values = np.ones(len(columns), np.float32) if self.pattern else part.arrays[data]
         return csr_from_parts((part.arrays[indptr], columns, values), shape)
 
@@ -312,9 +291,9 @@ def plain(value: Any) -> Any:
 
 def read_strings(part: Part, name: str, length: int) -> Names:
     """Check the two arrays of a list of ``length`` strings and return the list."""
-    check_length(part, f"{name}/offsets", length + 1)
+    part.check_length(f"{name}/offsets", length + 1)
     data, offsets = part.arrays[f"{name}/bytes"], part.arrays[f"{name}/offsets"]
-    check_offsets(part, f"{name}/offsets", len(data))
+    part.check_offsets(f"{name}/offsets", len(data))
     decoder = codecs.getincrementaldecoder("utf-8")()
     step = _checks.BLOCK_ITEMS
     for start in range(0, max(1, len(data)), step):
@@ -430,15 +409,15 @@ def _read_classes(part: Part, n_labels: int) -> NDArray[Any] | None:
     if texts:
         classes = np.array([*read_strings(part, name, n_labels), None], dtype=object)[:-1]
     else:
-        check_length(part, name, n_labels)
+        part.check_length(name, n_labels)
         classes = part.arrays[name]
         if kind == "characters":
             classes = _characters(part, name)
         elif kind == "bools":
-            check_ints(part, name, 0, 2)
+            part.check_ints(name, 0, 2)
             classes = classes.view(np.bool_)
         elif classes.dtype.kind == "f":
-            check_finite(part, name)
+            part.check_finite(name)
     if not (classes[1:] > classes[:-1]).all():
         where = int(np.argmin(classes[1:] > classes[:-1]))
         part.refuse(name, f"increase, got {show(classes[where + 1])} after "
@@ -451,7 +430,7 @@ def _characters(part: Part, name: str) -> NDArray[Any]:
     points = part.arrays[name]
     if not points.shape[1]:
         part.refuse(name, "have at least one column, got none")
-    check_ints(part, name, 0, 0x110000)
+    part.check_ints(name, 0, 0x110000)
     surrogates = points[(points >= 0xD800) & (points < 0xE000)]
     if surrogates.size:
         part.refuse(name, f"not have surrogates, got {surrogates[0]:#x}")

@@ -16,20 +16,7 @@ from numpy.typing import NDArray
 
 from defrag import _native
 from defrag._native import LabelTreeArrays, LabelTreeWeights, StoredTreeWeights
-from defrag.persistence._checks import (
-    check_csr,
-    check_finite,
-    check_increasing,
-    check_increasing_ids,
-    check_ints,
-    check_length,
-    check_offsets,
-    check_permutation,
-    check_size,
-    find_decrease,
-    refuse,
-    refuse_order,
-)
+from defrag.persistence._checks import find_decrease
 from defrag.persistence._weights import (
     WEIGHT_TYPES,
     blocks_of_runs,
@@ -96,10 +83,10 @@ def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
     if not len(first):
         part.refuse("first_child", "have at least one node, got none")
     for name in ("begin", "end", "objective", "n_rounds"):
-        check_length(part, name, len(first))
-    check_ints(part, "first_child", -1, len(first))
+        part.check_length(name, len(first))
+    part.check_ints("first_child", -1, len(first))
     late = (first >= 0) & (first <= np.arange(len(first)))
-    refuse(part, "first_child", late, "have children after their parent", first)
+    part.refuse_any("first_child", late, "have children after their parent", first)
     inner = np.flatnonzero(first >= 0)
     counts = np.diff(first[inner].astype(np.int64), append=len(first))
     start = int(first[inner[0]]) if len(inner) else len(first)
@@ -107,13 +94,13 @@ def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
         wanted = "children" if arity is None else f"{arity} children"
         part.refuse("first_child", f"give each inner node its own {wanted}, breadth first")
     _check_ranges(part, inner)
-    check_permutation(part, "order")
+    part.check_permutation("order")
     falls = np.flatnonzero(order[1:] < order[:-1]) + 1
     wrong = np.setdiff1d(falls, part.arrays["begin"][first < 0])
     if len(wrong):
-        refuse_order(part, "order", "increase within a leaf", order, int(wrong[0]))
-    check_finite(part, "objective")
-    check_ints(part, "n_rounds", 0, 2**31)
+        part.refuse_order("order", "increase within a leaf", order, int(wrong[0]))
+    part.check_finite("objective")
+    part.check_ints("n_rounds", 0, 2**31)
 
 
 # --- Label trees.
@@ -134,10 +121,10 @@ def check_label_tree(part: Part, n_labels: int) -> None:
     if not len(first):
         part.refuse("first_child", "have at least one node, got none")
     for name in ("n_children", "begin", "end"):
-        check_length(part, name, len(first))
-    check_ints(part, "first_child", -1, len(first))
-    check_ints(part, "n_children", 0, _MAX_OUTPUTS + 1)
-    refuse(part, "n_children", counts == 1, "be 0 or at least 2", counts)
+        part.check_length(name, len(first))
+    part.check_ints("first_child", -1, len(first))
+    part.check_ints("n_children", 0, _MAX_OUTPUTS + 1)
+    part.refuse_any("n_children", counts == 1, "be 0 or at least 2", counts)
     n_children = int(counts.sum(dtype=np.int64))
     if n_children != len(first) - 1:
         part.refuse("n_children", "add up to all nodes but the root "
@@ -150,7 +137,7 @@ def check_label_tree(part: Part, n_labels: int) -> None:
         part.refuse("first_child", "number the children breadth first, after "
                     f"their parents, got {first[node]} at {node}")  # fmt: skip
     _check_ranges(part, inner, empty=False)
-    check_ints(part, "order", 0, n_labels)
+    part.check_ints("order", 0, n_labels)
     # Sorted, not marked in an array of n_labels items: a hostile file chooses n_labels.
     ordered = np.sort(part.arrays["order"])
     twice = ordered[1:] == ordered[:-1]
@@ -236,8 +223,8 @@ def restore_entries(part: Part) -> None:
         if part.has(one) == part.has(other):
             part.fail(f"{part.name(one)} or {part.name(other)} must be present, got "
                       f"{'both' if part.has(one) else 'none'}")  # fmt: skip
-    check_length(part, "feature_ptr", len(arrays["first_child"]) + 1)
-    check_offsets(part, "feature_ptr", len(arrays["gaps" if part.has("gaps") else "features"]))
+    part.check_length("feature_ptr", len(arrays["first_child"]) + 1)
+    part.check_offsets("feature_ptr", len(arrays["gaps" if part.has("gaps") else "features"]))
     if part.has("gaps"):
         arrays["features"] = _features_of_gaps(part)
     if part.has("codes"):
@@ -303,12 +290,12 @@ def _decoded(part: Part) -> dict[str, NDArray[Any]]:
     """Return sizes, outputs and weights of a file of int4."""
     arrays = part.arrays
     widths = _outputs_of_nodes(part)
-    check_length(part, "node_sizes", len(widths))
-    check_length(part, "levels", len(widths) * _LEVELS)
-    check_size(part, "levels")
+    part.check_length("node_sizes", len(widths))
+    part.check_length("levels", len(widths) * _LEVELS)
+    part.check_size("levels")
     bounds = offsets(arrays["node_sizes"])
     bits = _code_bits(widths)
-    check_length(part, "codes", -(-int(np.diff(bounds) @ bits.astype(np.int64)) // 8))
+    part.check_length("codes", -(-int(np.diff(bounds) @ bits.astype(np.int64)) // 8))
     codes = _native.unpack_bits(arrays["codes"], bounds[1:], bits)
     ends = np.append(0, np.flatnonzero(codes >> _LAST & 1) + 1)
     if len(ends) != len(arrays["features"]) + 1 or (ends[arrays["feature_ptr"]] != bounds).any():
@@ -327,8 +314,8 @@ def _decoded(part: Part) -> dict[str, NDArray[Any]]:
 
 def _features_of_gaps(part: Part) -> Ids:
     gaps, far, bounds = (part.arrays[name] for name in ("gaps", "far", "feature_ptr"))
-    check_length(part, "far", int(np.count_nonzero(gaps == _FAR)))
-    check_ints(part, "far", _FAR, MAX_COUNT)
+    part.check_length("far", int(np.count_nonzero(gaps == _FAR)))
+    part.check_ints("far", _FAR, MAX_COUNT)
     features = np.empty(len(gaps), dtype=np.int32)
     n_far = 0
     for first, last in blocks_of_runs(bounds):
@@ -358,17 +345,17 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     """
     arrays = part.arrays
     widths = _outputs_of_nodes(part)
-    check_csr(part, "feature_ptr", "features", n_rows=len(widths), n_cols=n_features)
-    check_length(part, "sizes", len(arrays["features"]))
-    check_ints(part, "sizes", 1, _MAX_OUTPUTS + 1)
+    part.check_csr("feature_ptr", "features", n_rows=len(widths), n_cols=n_features)
+    part.check_length("sizes", len(arrays["features"]))
+    part.check_ints("sizes", 1, _MAX_OUTPUTS + 1)
     n_entries = int(arrays["sizes"].sum(dtype=np.int64))
     if n_entries != len(arrays["outputs"]):
         part.refuse("sizes", "add up to the number of outputs "
                     f"({len(arrays['outputs'])}), got {n_entries}")  # fmt: skip
     starts = _check_outputs(part, widths)
-    check_length(part, "bias", int(widths.sum()))
-    check_size(part, "bias")
-    check_length(part, "weights", n_entries)
+    part.check_length("bias", int(widths.sum()))
+    part.check_size("bias")
+    part.check_length("weights", n_entries)
     check_weight_values(part, len(widths))
     return starts
 
@@ -390,7 +377,7 @@ def _check_outputs(part: Part, widths: NDArray[np.int64]) -> Offsets:
         feature_ptr, widths, part.arrays["sizes"], outputs
     )
     if where >= 0:
-        refuse_order(part, "outputs", "increase within a feature", outputs, where)
+        part.refuse_order("outputs", "increase within a feature", outputs, where)
     if too_large >= 0:
         feature = np.searchsorted(offsets(part.arrays["sizes"]), too_large, side="right") - 1
         width = widths[np.searchsorted(feature_ptr, feature, side="right") - 1]
@@ -470,13 +457,13 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
     """
     counts = part.arrays["n_children"]
     tree_ptr = part.arrays["tree_ptr"]
-    check_offsets(part, "tree_ptr", len(counts))
+    part.check_offsets("tree_ptr", len(counts))
     sizes = np.diff(tree_ptr)
     if not len(sizes) or not sizes.all():
         got = "no tree" if not len(sizes) else f"none at {int(np.argmin(sizes))}"
         part.refuse("tree_ptr", f"give each tree a node, got {got}")
-    check_ints(part, "n_children", 0, 3 if binary else 256)
-    refuse(part, "n_children", counts == 1, "be 0 or at least 2", counts)
+    part.check_ints("n_children", 0, 3 if binary else 256)
+    part.refuse_any("n_children", counts == 1, "be 0 or at least 2", counts)
     before = offsets(counts)
     n_children = before[tree_ptr[1:]] - before[tree_ptr[:-1]]
     wrong = n_children != sizes - 1
@@ -489,17 +476,17 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
     first = before[:-1] + 1 + tree_of
     inner = np.asarray(counts > 0)
     early = inner & (first <= np.arange(len(counts)))
-    refuse(part, "n_children", early, "have children after their parent", first)
+    part.refuse_any("n_children", early, "have children after their parent", first)
     return np.where(inner, first, 0).astype(np.int32)
 
 
 def check_rows(part: Part, n_rows: int, n_slots: int) -> Offsets:
     """Check sparse rows of weights, except for their order; return the offsets of their entries."""
-    check_length(part, "sizes", n_rows)
+    part.check_length("sizes", n_rows)
     entry_ptr = offsets(part.arrays["sizes"])
-    check_length(part, "slots", int(entry_ptr[-1]))
-    check_length(part, "weights", int(entry_ptr[-1]))
-    check_ints(part, "slots", 0, n_slots)
+    part.check_length("slots", int(entry_ptr[-1]))
+    part.check_length("weights", int(entry_ptr[-1]))
+    part.check_ints("slots", 0, n_slots)
     check_weight_values(part, n_rows)
     return entry_ptr
 
@@ -507,9 +494,9 @@ def check_rows(part: Part, n_rows: int, n_slots: int) -> Offsets:
 def check_centroids(part: Part, entry_ptr: Offsets, n_children: NDArray[np.uint8]) -> None:
     """Check that entries name children of their node, and increase by slot and child."""
     children, slots = part.arrays["children"], part.arrays["slots"]
-    check_length(part, "children", len(slots))
+    part.check_length("children", len(slots))
     beyond = children >= np.repeat(n_children, np.diff(entry_ptr))
-    refuse(part, "children", beyond, "be children of their node", children)
+    part.refuse_any("children", beyond, "be children of their node", children)
 
     def keys(block: slice) -> NDArray[np.int64]:
         return np.asarray(slots[block] * np.int64(256) + children[block])
@@ -522,20 +509,20 @@ def check_centroids(part: Part, entry_ptr: Offsets, n_children: NDArray[np.uint8
 
 def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:
     """Check the distributions of the leaves and return their offsets, by leaf."""
-    check_increasing_ids(part, "labels", n_labels)
-    check_length(part, "leaf_sizes", n_leaves)
+    part.check_increasing_ids("labels", n_labels)
+    part.check_length("leaf_sizes", n_leaves)
     leaf_ptr = offsets(part.arrays["leaf_sizes"])
-    check_length(part, "outputs", int(leaf_ptr[-1]))
-    check_length(part, "values", int(leaf_ptr[-1]))
-    check_ints(part, "outputs", 0, len(part.arrays["labels"]))
-    check_increasing(part, "outputs", leaf_ptr)
+    part.check_length("outputs", int(leaf_ptr[-1]))
+    part.check_length("values", int(leaf_ptr[-1]))
+    part.check_ints("outputs", 0, len(part.arrays["labels"]))
+    part.check_increasing("outputs", leaf_ptr)
     check_shares(part, "values")
     return leaf_ptr
 
 
 def check_shares(part: Part, name: str) -> None:
     """Check that all numbers are between 0 and 1."""
-    check_finite(part, name, low=0)
+    part.check_finite(name, low=0)
     largest = float(part.arrays[name].max(initial=0.0))
     if largest > 1.0:
         part.refuse(name, f"be at most 1, got {largest:g}")

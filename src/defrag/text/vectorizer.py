@@ -25,7 +25,6 @@ from defrag._parameters import VERBOSE, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag._scikit import TransformerMixin, check_is_fitted
 from defrag._scratch import Arrays, Coding, keeps, kept, kept_rows
-from defrag.persistence._checks import check_length
 from defrag.persistence.fields import COUNT, LARGEST, Array, Number, Part, State, Strings
 from defrag.persistence.kinds import Rewritten
 from defrag.text._texts import (
@@ -222,7 +221,7 @@ _OF_TERMS = Coding(_pack_terms, _unpack_terms)
 def _finish_vectorizer(part: Part, model: TextVectorizer) -> None:
     """Check that words, pairs and features of a file match, and build what it does not contain."""
     n_single = int(np.count_nonzero(model.word_feature_ >= 0))
-    check_length(part, "pairs", 2 * (len(model.idf_) - n_single))
+    part.check_length("pairs", 2 * (len(model.idf_) - n_single))
     model.pairs_ = model.pairs_.reshape(-1, 2)
     try:
         model._prepare()
