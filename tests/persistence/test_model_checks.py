@@ -231,22 +231,13 @@ def test_models_nest_up_to_a_limit(tmp_path):
 
 
 NESTED = [
-    (lambda d: d.model["children"].pop("members"), "'members' is missing"),
     (lambda d: d.model["children"].pop("pooling"), "'pooling/energy' is unknown"),
-    (
-        lambda d: d.model["children"]["members"].pop(),
-        "array 'members/1/energy' is unknown to the kind 'bag'",
-    ),
     (
         lambda d: d.model["children"]["members"].append(d.model["children"]["members"][0]),
         "array 'members/2/labels' of the kind 'hybrid' is missing",
     ),
     (inside("children", members={}), "'members' must be a list"),
     (inside("children", pooling=[]), "'pooling/' must be a JSON"),
-    (
-        inside("children/members/0", kind="parabel"),
-        "kind of model 'members/0/' must be one of defrag, .*bag, got 'parabel'",
-    ),
     (
         inside("children/members/1/parameters", pooling="max"),
         r"pooling of 'members/1/' \(hybrid\) must be one of .* got 'max'",

@@ -336,11 +336,8 @@ class Classes(Field):
     """
 
     attribute: str = "class_names_"
+    name: str = field(default="classes", kw_only=True)
     length: Size = "n_labels"
-
-    @property
-    def key(self) -> str:
-        return "classes"
 
     def value_of(self, owner: Any) -> Any:
         return (owner.class_names_, owner.multilabel_) if self.get is None else self.get(owner)
@@ -449,10 +446,7 @@ class Weights(Field):
     """
 
     attribute: str = "weights"
-
-    @property
-    def key(self) -> str:
-        return "weights"
+    name: str = field(default="weights", kw_only=True)
 
     def forms(self) -> dict[str, Form]:
         return {"weights": Form(WEIGHT_TYPES), "scales": Form(("float32",), 1, "scales")}

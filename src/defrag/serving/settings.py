@@ -5,8 +5,6 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass, field
 
-from defrag.serving.subjects import Subjects, read_subjects
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -79,10 +77,6 @@ class Settings:
     corrections: str | None = None
     documents: str | None = None
     retrain_after: int = 0
-
-    def read_subjects(self) -> Subjects | None:
-        """Read the thesaurus, if there is one."""
-        return None if self.thesaurus is None else read_subjects(self.thesaurus, self.language)
 
     def names(self) -> frozenset[str] | None:
         """Return the names that a Host header may have; None: any.

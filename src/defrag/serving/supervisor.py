@@ -37,6 +37,7 @@ from defrag.serving.metrics import Metrics
 from defrag.serving.models import ServedModel
 from defrag.serving.requests import json_bytes
 from defrag.serving.settings import Settings
+from defrag.serving.subjects import read_subjects
 from defrag.serving.workers import RETIRE, Worker, rehearse, worker_config
 from defrag.text import TextClassifier
 
@@ -266,10 +267,6 @@ class _Generation:
             load_model(name, path, settings.allow, settings.deny)
             for name, path in settings.models.items()
         ]
-        loop = None
-        if settings.corrections is not None:
-            texts = [] if settings.documents is None else read_documents(settings.documents)[0]
-            loop = Loop(models[0], Corrections(settings.corrections), texts)
         takes = {model.name: model.describe().takes for model in models}
         for name in takes if self._takes else ():
             if takes[name] != self._takes[name]:
@@ -278,11 +275,16 @@ class _Generation:
                     f"{self._takes[name]}: restart the server to serve it"
                 )
         self._takes = takes
+        names, loop = settings.thesaurus, None
+        subjects = None if names is None else read_subjects(names, settings.language)
+        if settings.corrections is not None:
+            texts = [] if settings.documents is None else read_documents(settings.documents)[0]
+            loop = Loop(models[0], Corrections(settings.corrections), texts)
         self._service = Service(
             models,
             limits=settings.limits,
             token=settings.token,
-            subjects=settings.read_subjects(),
+            subjects=subjects,
             language=settings.language,
             metrics=self._metrics,
             hosts=settings.names(),
