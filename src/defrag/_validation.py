@@ -114,26 +114,19 @@ def _with_kernel_types(X: Csr) -> Csr:
     return changed
 
 
-def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> Csr:
+def check_matrix(X: MatrixLike, *, name: str) -> Csr:
     """Return a validated matrix other than the X of an estimator; errors refer to ``name``."""
     matrix = _clean_or_none(X)
-    if matrix is None:
-        from sklearn.utils.validation import check_array  # noqa: PLC0415 - slow to import
+    if matrix is not None:
+        return matrix
+    from sklearn.utils.validation import check_array  # noqa: PLC0415 - slow to import
 
-        refuse_broken(X, name=name)
-        checked = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=np.float32,
-            accept_large_sparse=True,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            input_name=name,
-        )
-        matrix = canonical_csr(checked, name=name)
-    if n_features is not None and matrix.shape[1] != n_features:
-        raise ValueError(f"{name} must have {n_features} columns, got {matrix.shape[1]}")
-    return matrix
+    refuse_broken(X, name=name)
+    checked = check_array(
+        X, accept_sparse="csr", dtype=np.float32, accept_large_sparse=True, ensure_min_samples=0,
+        ensure_min_features=0, input_name=name,
+    )  # fmt: skip
+    return canonical_csr(checked, name=name)
 
 
 def refuse_broken(X: Any, *, name: str) -> None:

@@ -72,8 +72,8 @@ def _check_ranges(part: Part, inner: NDArray[np.intp], *, empty: bool = True) ->
 # --- Balanced trees.
 
 
-def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
-    """Check a tree whose inner nodes have some number of children, None for any.
+def check_balanced_tree(part: Part) -> None:
+    """Check a tree whose inner nodes have two children.
 
     Nodes are numbered breadth first: the children of the inner nodes are all nodes but the
     root, in order, and a child follows its parent, which excludes cycles. The items of the children
@@ -90,9 +90,8 @@ def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
     inner = np.flatnonzero(first >= 0)
     counts = np.diff(first[inner].astype(np.int64), append=len(first))
     start = int(first[inner[0]]) if len(inner) else len(first)
-    if start != 1 or (counts < 1).any() or (arity is not None and (counts != arity).any()):
-        wanted = "children" if arity is None else f"{arity} children"
-        part.refuse("first_child", f"give each inner node its own {wanted}, breadth first")
+    if start != 1 or (counts != 2).any():
+        part.refuse("first_child", "give each inner node its own 2 children, breadth first")
     _check_ranges(part, inner)
     part.check_permutation("order")
     falls = np.flatnonzero(order[1:] < order[:-1]) + 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defrag._scikit import clone
-from defrag.io.corpora import CorpusForm, open_corpus
+from defrag.io.corpora import open_corpus
 from defrag.persistence import load
 from defrag.serving.corrections import Correction, Corrections
 from defrag.serving.overlay import Overlay
@@ -68,8 +68,7 @@ class Loop:
                 self._lock.release()
 
     def _learn(self) -> None:
-        news = self.corrections.refresh()
-        if news:
+        if news := self.corrections.refresh():
             self.overlay.learn(news)
 
     def correct(self, text: str, labels: list[str]) -> None:
@@ -139,12 +138,10 @@ class Loop:
         return offered
 
 
-def read_documents(
-    path: str, form: CorpusForm | None = None
-) -> tuple[list[str], dict[str, list[str]]]:
+def read_documents(path: str) -> tuple[list[str], dict[str, list[str]]]:
     """Return the texts of a file that have no labels, and the labels of the others."""
     texts, labels = [], {}
-    with open_corpus(path, form) as corpus:
+    with open_corpus(path) as corpus:
         for _, text, names, _ in corpus.documents:
             if names:
                 labels[text] = names
