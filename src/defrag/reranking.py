@@ -375,13 +375,6 @@ def _table_of(part: Part, columns: dict[str, Values]) -> TradeOff:
     alpha = columns["alpha"]
     if not len(alpha):
         part.fail(f"{part.name('alpha')} must have at least one item, got none")
-<<<<<<< HEAD
-=======
-    for name in arrays:
-        part.check_length(name, length)
-        part.check_finite(name, low=0)
-    alpha = arrays["alpha"]
->>>>>>> ac51304 (persistence: the checks of arrays are methods of a part)
     if alpha.min() <= 0.0 or alpha.max() > 1.0:
         part.fail(f"{part.name('alpha')} must be in (0, 1], got {alpha.min()} to {alpha.max()}")
     settings = [columns[name] for name in _RULES]

@@ -22,11 +22,7 @@ from defrag._parameters import Float, Int
 from defrag._scikit import clone
 from defrag.classifiers._answers import Calibration
 from defrag.classifiers._base import Classifier
-<<<<<<< HEAD
 from defrag.metrics._ranked import hits_of
-from defrag.persistence._checks import check_increasing_ids
-=======
->>>>>>> ac51304 (persistence: the checks of arrays are methods of a part)
 from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State
 from defrag.text._labels import LabelTable
 from defrag.text._texts import texts_at
