@@ -10,13 +10,14 @@ import errno
 import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from defrag._progress import escaped, progress_pulse
 from defrag._scratch import scratch
 from defrag.cli._console import print_message
-from defrag.cli._flags import Words, option, refuse_flags
+from defrag.cli._flags import File, Words, option, refuse_flags
 from defrag.io import Points, read_points, write_points
 from defrag.io.corpora import (
     CORPUS_FORMS,
@@ -36,25 +37,14 @@ if TYPE_CHECKING:
     from defrag.prediction import AnyBlocks, Model
 
 
-LabelsFlag = Annotated[str | None, option("The label file, if DATA has features only.", "FILE")]
-LabelNamesFlag = Annotated[
-    str | None,
-    option("Names of the labels, one per line, stored in the model.", "FILE"),
-]
-VocabularyFlag = Annotated[
-    str | None,
-    option("Names of the features, one per line, stored in the model.", "FILE"),
-]
+LabelsFlag = Annotated[File, "The label file, if DATA has features only."]
+LabelNamesFlag = Annotated[File, "Names of the labels, one per line, stored in the model."]
+VocabularyFlag = Annotated[File, "Names of the features, one per line, stored in the model."]
 ThesaurusFlag = Annotated[
-    str | None,
-    option(
-        "Names of the labels in a thesaurus: JSON lines, a table, or SKOS (.ttl, .nt, .rdf).",
-        "FILE",
-    ),
+    File, "Names of the labels in a thesaurus: JSON lines, a table, or SKOS (.ttl, .nt, .rdf)."
 ]
 LanguageFlag = Annotated[
-    str | None,
-    option("Language in which labels are named, such as de.", "CODE"),
+    str | None, option("Language in which labels are named, such as de.", "CODE")
 ]
 _PROPENSITY = "Parameter of the propensities."
 PropensityA = Annotated[float | None, option(_PROPENSITY, names="--A", show_default="0.55")]
@@ -66,15 +56,14 @@ AllowFlag = Annotated[
         "LABEL",
     ),
 ]
-DenyFlag = Annotated[
-    list[str] | None,
-    option("None of these labels, given likewise.", "LABEL"),
-]
+DenyFlag = Annotated[list[str] | None, option("None of these labels, given likewise.", "LABEL")]
 WeightsFlag = Annotated[
     str,
     Words(("float32", "float16", "int8", "int4")),
-    option("Type of stored weights; smaller types round them."),
+    "Type of stored weights; smaller types round them.",
 ]
+
+_of_texts = partial(option, metavar="TEXT", rich_help_panel="Texts")
 
 # Formats without columns, and those of them that separate labels by spaces.
 _WITHOUT_COLUMNS = ("annif", "fasttext", "pecos", "libmultilabel", "lines")
@@ -101,8 +90,8 @@ class MatrixReading:
         bool | None,
         option("First feature id of an svmlight file, 0 or 1.", names="--zero-based/--one-based"),
     ] = None
-    strict: Annotated[bool, option("Treat warnings as errors.")] = False
-    allow_truncated: Annotated[bool, option("Accept fewer points than a header declares.")] = False
+    strict: Annotated[bool, "Treat warnings as errors."] = False
+    allow_truncated: Annotated[bool, "Accept fewer points than a header declares."] = False
 
     @property
     def checks(self) -> dict[str, Any]:
@@ -143,46 +132,28 @@ class Reading(MatrixReading):
     ] = None
     text_column: Annotated[
         list[str] | None,
-        option(
+        _of_texts(
             "Column or key of the texts; several make one text, such as title, body. Default: "
             "text, or title and content.",
-            "TEXT",
             names="--text-column --text-field",
-            rich_help_panel="Texts",
         ),
     ] = None
     labels_column: Annotated[
         str | None,
-        option(
-            "Column or key of the labels; default: labels, label, tags or subjects.",
-            "TEXT",
-            rich_help_panel="Texts",
-        ),
+        _of_texts("Column or key of the labels; default: labels, label, tags or subjects."),
     ] = None
     label_separator: Annotated[
-        str | None,
-        option(
-            "Separator of labels written as one string; also: space, none.",
-            "TEXT",
-            rich_help_panel="Texts",
-        ),
+        str | None, _of_texts("Separator of labels written as one string; also: space, none.")
     ] = None
-
     delimiter: Annotated[
         str | None,
-        option(
-            "Character between fields, or tab; default: what the header of a csv file shows.",
-            "TEXT",
-            rich_help_panel="Texts",
+        _of_texts(
+            "Character between fields, or tab; default: what the header of a csv file shows."
         ),
     ] = None
     encoding: Annotated[
         str | None,
-        option(
-            "Encoding of texts without a byte order mark, such as latin-1; default: utf-8.",
-            "TEXT",
-            rich_help_panel="Texts",
-        ),
+        _of_texts("Encoding of texts without a byte order mark, such as latin-1; default: utf-8."),
     ] = None
 
     @property

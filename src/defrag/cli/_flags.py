@@ -2,6 +2,7 @@
 
 A command is a function with keyword arguments. :func:`with_flags` makes of it what typer takes:
 
+- a flag is annotated with its type and its help, or with :func:`option` where there is more to say;
 - a parameter whose type is a dataclass stands for the flags that are the fields of the class;
 - :class:`Words` in an annotation are the values that a flag may have; the function gets a str;
 - ``**parameters`` stands for the parameters of estimators (:func:`estimator_flags`), whose types,
@@ -34,6 +35,16 @@ class Words(tuple[str, ...]):
     """The values that a flag may have."""
 
     __slots__ = ()
+
+
+class Metavar(str):
+    """What stands for the value of a flag in the help."""
+
+    __slots__ = ()
+
+
+File = Annotated[str | None, Metavar("FILE")]
+"""The type of a flag for a file, before its help."""
 
 
 def option(help_text: str, metavar: str | None = None, *, names: str = "", **more: Any) -> Any:
@@ -103,17 +114,19 @@ def _flag(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
     One that is false by default has no opposite.
     """
-    metadata: tuple[Any, ...] = getattr(annotation, "__metadata__", ())
-    if default is False and metadata[-1].default is ...:  # where typer keeps the first name
-        metadata[-1].default = flag_name(name)
-    words = next((one for one in metadata if isinstance(one, Words)), None)
-    if words is not None:
-        kind: Any = Enum(name, {word: word for word in words}, type=str)  # type: ignore[misc] # words name the members
-        rest = [one for one in metadata if one is not words]
-        annotation = Annotated[(kind | None if default is None else kind, *rest)]
-        default = None if default is None else kind(default)
+    said = {type(one): one for one in annotation.__metadata__}
+    declared = annotation.__metadata__[-1]
+    if isinstance(declared, str):
+        declared = option(declared, said.get(Metavar))
+    if default is False and declared.default is ...:  # where typer keeps the first name
+        declared.default = flag_name(name)
+    kind: Any = annotation.__origin__
+    if Words in said:
+        words = Enum(name, {word: word for word in said[Words]}, type=str)  # type: ignore[misc] # words name the members
+        kind = words | None if default is None else words
+        default = None if default is None else words(default)
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared]
     )
 
 

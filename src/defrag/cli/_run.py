@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from defrag._progress import escaped, listening, resident_bytes
 from defrag._scratch import RUN, Scratch
 from defrag.cli._console import print_message
-from defrag.cli._flags import option
+from defrag.cli._flags import File, option
 from defrag.exceptions import DefragError
 from defrag.io.corpora import corpus_files
 from defrag.io.files import without_compression
@@ -179,8 +179,7 @@ class LongRun:
         str | None, option("The scratch folder; default: MODEL.scratch.", "FOLDER")
     ] = None
     log_json: Annotated[
-        str | None,
-        option("Append stages, time left and memory to this file, as JSON; - is stderr.", "FILE"),
+        File, "Append stages, time left and memory to this file, as JSON; - is stderr."
     ] = None
 
     @contextmanager

@@ -9,7 +9,7 @@ from defrag._progress import escaped, progress_pulse
 from defrag.agglomeration import GivenGroups
 from defrag.cli._console import examples, print_next, print_written
 from defrag.cli._data import LabelsFlag, MatrixReading, check_targets, write
-from defrag.cli._flags import Words, argument, option
+from defrag.cli._flags import File, Words, argument
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.specs import NONE
@@ -33,24 +33,17 @@ def agglomerate(
     pooling: Annotated[
         str,
         Words(("sum", "mean", "mean_nonzero")),
-        option(
-            "Value of a group in a row: the sum of its features, the sum divided by the "
-            "size of the group, or by the number of its features in the row."
-        ),
+        "Value of a group in a row: the sum of its features, the sum divided by the size of the "
+        "group, or by the number of its features in the row.",
     ] = "sum",
     scale: Annotated[
-        str,
-        Words((NONE, "energy")),
-        option("Scale each group to the energy of its features on --train."),
+        str, Words((NONE, "energy")), "Scale each group to the energy of its features on --train."
     ] = NONE,
-    train: Annotated[
-        str | None,
-        option("The data that were clustered; required by --scale energy.", "FILE"),
-    ] = None,
+    train: Annotated[File, "The data that were clustered; required by --scale energy."] = None,
     reading: MatrixReading,
     labels: LabelsFlag = None,
-    allow_missing: Annotated[bool, option("Drop features without a group.")] = False,
-    n_jobs: Annotated[int | None, option("Number of threads; -1 for all.")] = None,
+    allow_missing: Annotated[bool, "Drop features without a group."] = False,
+    n_jobs: Annotated[int | None, "Number of threads; -1 for all."] = None,
 ) -> None:
     """Replace the features of a data file by groups."""
     if [data, groups].count("-") > 1:

@@ -11,7 +11,7 @@ import typer
 from defrag._progress import escaped, progress_pulse
 from defrag.cli._console import examples, print_message
 from defrag.cli._data import LanguageFlag
-from defrag.cli._flags import argument, option
+from defrag.cli._flags import File, argument, option
 from defrag.cli.serve import needing_serve
 
 HELP = (
@@ -31,23 +31,16 @@ def annotate(
     *,
     documents: Annotated[str, argument("DOCS", "The texts, of which some have labels.")],
     model: Annotated[
-        str | None,
-        option(
-            "The model file; it is trained if it is missing. Default: named after DOCS.", "FILE"
-        ),
+        File, "The model file; it is trained if it is missing. Default: named after DOCS."
     ] = None,
-    corrections: Annotated[
-        str | None, option("File of what you say. Default: named after DOCS.", "FILE")
-    ] = None,
-    thesaurus: Annotated[
-        str | None, option("Names of the labels, for a model that is trained here.", "FILE")
-    ] = None,
+    corrections: Annotated[File, "File of what you say. Default: named after DOCS."] = None,
+    thesaurus: Annotated[File, "Names of the labels, for a model that is trained here."] = None,
     language: LanguageFlag = None,
     retrain_after: Annotated[
         int, option("Texts after which the model is trained again; 0: never.", min=0)
     ] = 25,
     port: Annotated[int, option("Port; 0 chooses a free one.", min=0, max=65535)] = 8766,
-    browser: Annotated[bool, option("Open the page in a browser.")] = True,
+    browser: Annotated[bool, "Open the page in a browser."] = True,
 ) -> None:
     """Label texts on a page, with a model that learns."""
     with needing_serve():

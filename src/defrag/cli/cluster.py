@@ -9,7 +9,7 @@ from defrag._progress import escaped, progress_pulse
 from defrag.agglomeration import Defrag, FeatureClustering
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import LabelsFlag, MatrixReading, check_stdout, check_targets, write
-from defrag.cli._flags import Words, argument, estimator_flags, flag_name, option
+from defrag.cli._flags import File, Words, argument, estimator_flags, flag_name, option
 from defrag.io import Points, read_word_vectors, write_groups
 from defrag.io.points import read_names
 from defrag.metrics import balance
@@ -49,10 +49,8 @@ def cluster(
     method: Annotated[
         str,
         Words(entry.word for entry in registry.entries("clustering")),
-        option(
-            "DEFRAG, another clustering, or a baseline: random groups of equal size, groups "
-            "by a hash, or only the features with the most energy."
-        ),
+        "DEFRAG, another clustering, or a baseline: random groups of equal size, groups by a "
+        "hash, or only the features with the most energy.",
     ] = "defrag",
     preset: Annotated[
         str | None,
@@ -71,15 +69,10 @@ def cluster(
             "x|xy|FILE",
         ),
     ] = None,
-    vocabulary: Annotated[
-        str | None, option("Names of the features, one per line.", "FILE")
-    ] = None,
+    vocabulary: Annotated[File, "Names of the features, one per line."] = None,
     reading: MatrixReading,
     labels: LabelsFlag = None,
-    agglomerated: Annotated[
-        str | None,
-        option("Also write DATA with features replaced by groups.", "FILE"),
-    ] = None,
+    agglomerated: Annotated[File, "Also write DATA with features replaced by groups."] = None,
     as_json: JsonFlag = False,
     **parameters: Any,
 ) -> None:

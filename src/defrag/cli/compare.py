@@ -19,7 +19,7 @@ from rich.console import Console
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import PropensityA, PropensityB, Reading, check_targets
-from defrag.cli._flags import argument, option, refuse_flags
+from defrag.cli._flags import File, argument, option, refuse_flags
 from defrag.io import LabelledTexts, Split
 from defrag.io.files import atomic_writer, display_name
 from defrag.io.points import read_names
@@ -66,10 +66,10 @@ MESSAGES = Messages(print_message, lambda text: typer.echo(f"warning: {escaped(t
 class Reports:
     """Where reports are written."""
 
-    report: Annotated[str | None, option("Write the report as one HTML page.", "FILE")] = None
-    csv: Annotated[str | None, option("Write the first table as CSV.", "FILE")] = None
-    latex: Annotated[str | None, option("Write the first table as LaTeX.", "FILE")] = None
-    markdown: Annotated[str | None, option("Write the report as Markdown.", "FILE")] = None
+    report: Annotated[File, "Write the report as one HTML page."] = None
+    csv: Annotated[File, "Write the first table as CSV."] = None
+    latex: Annotated[File, "Write the first table as LaTeX."] = None
+    markdown: Annotated[File, "Write the report as Markdown."] = None
 
     def write(self, page: Callable[[], Page]) -> None:
         """Write a page as HTML, as Markdown or both, where a path is given."""
@@ -101,11 +101,10 @@ def compare(
         ),
     ] = None,
     agglomerate: Annotated[
-        str,
-        option("Treatments of features, separated by commas: none, focus, hybrid, x, xy, ..."),
+        str, "Treatments of features, separated by commas: none, focus, hybrid, x, xy, ..."
     ] = "none,focus",
-    rerank: Annotated[str, option("Re-rankings, separated by commas: none, identity, ...")] = NONE,
-    impute: Annotated[str, option("Imputations, separated by commas: none, blend, ...")] = NONE,
+    rerank: Annotated[str, "Re-rankings, separated by commas: none, identity, ..."] = NONE,
+    impute: Annotated[str, "Imputations, separated by commas: none, blend, ..."] = NONE,
     predictions: Annotated[
         list[str] | None,
         option(
@@ -120,16 +119,9 @@ def compare(
     retry: RetryFlag = False,
     n_jobs: Annotated[int, option("Number of threads of each run.", min=1)] = 1,
     workers: WorkersFlag = 1,
-    train_labels: Annotated[
-        str | None, option("Labels of TRAIN, if it has features only.", "FILE")
-    ] = None,
-    test_labels: Annotated[
-        str | None, option("Labels of TEST, if it has features only.", "FILE")
-    ] = None,
-    label_names: Annotated[
-        str | None,
-        option("Names of labels for the report, one per line.", "FILE"),
-    ] = None,
+    train_labels: Annotated[File, "Labels of TRAIN, if it has features only."] = None,
+    test_labels: Annotated[File, "Labels of TEST, if it has features only."] = None,
+    label_names: Annotated[File, "Names of labels for the report, one per line."] = None,
     a: PropensityA = None,
     b: PropensityB = None,
     order_by: Annotated[

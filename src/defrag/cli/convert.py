@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from defrag._progress import escaped
 from defrag.cli._console import examples, print_next, print_written
 from defrag.cli._data import LabelsFlag, Reading, check_targets, write
-from defrag.cli._flags import Words, argument, estimator_flags, flag_name, option, refuse_flags
+from defrag.cli._flags import (
+    File,
+    Words,
+    argument,
+    estimator_flags,
+    flag_name,
+    option,
+    refuse_flags,
+)
 from defrag.io import Points
 from defrag.io.files import display_name
 from defrag.io.points import POINT_FORMS, check_base, form_of_name, form_of_output, write_names
@@ -51,44 +60,24 @@ def convert(
     source: Annotated[str, argument("IN", "The input; - is stdin.")],
     out: Annotated[str, argument("OUT", "The output; - is stdout.")],
     reading: Reading,
-    to: Annotated[
-        str | None,
-        Words(POINT_FORMS),
-        option("Format of the output; default: by name.", names="--to"),
-    ] = None,
+    to: Annotated[str | None, Words(POINT_FORMS), "Format of the output; default: by name."] = None,
     labels: LabelsFlag = None,
-    labels_out: Annotated[
-        str | None, option("Write the labels to a separate file.", "FILE")
-    ] = None,
-    label_names: Annotated[
-        str | None,
-        option("Names of the labels of texts whose labels are numbers.", "FILE"),
-    ] = None,
-    n_features: Annotated[int | None, option("Number of features; overrides that of IN.")] = None,
-    n_labels: Annotated[int | None, option("Number of labels; overrides that of IN.")] = None,
-    words_out: Annotated[
-        str | None,
-        option("Write the feature names of texts.", "FILE", names="--vocabulary-out"),
-    ] = None,
-    names_out: Annotated[
-        str | None,
-        option("Write the label names of texts.", "FILE", names="--label-names-out"),
-    ] = None,
+    labels_out: Annotated[File, "Write the labels to a separate file."] = None,
+    label_names: Annotated[File, "Names of the labels of texts whose labels are numbers."] = None,
+    n_features: Annotated[int | None, "Number of features; overrides that of IN."] = None,
+    n_labels: Annotated[int | None, "Number of labels; overrides that of IN."] = None,
+    vocabulary_out: Annotated[File, "Write the feature names of texts."] = None,
+    label_names_out: Annotated[File, "Write the label names of texts."] = None,
     like: Annotated[
-        str | None,
-        option("Take features and labels from a model of texts.", "MODEL"),
+        str | None, option("Take features and labels from a model of texts.", "MODEL")
     ] = None,
     **parameters: Any,
 ) -> None:
     """Convert a data file to another format."""
     target: Any = to or form_of_output(out)
+    names_out = {"--vocabulary-out": vocabulary_out, "--label-names-out": label_names_out}
     check_targets(
-        {
-            "OUT": out,
-            "--labels-out": labels_out,
-            "--vocabulary-out": words_out,
-            "--label-names-out": names_out,
-        },
+        {"OUT": out, "--labels-out": labels_out, **names_out},
         {"IN": source, "--labels": labels, "--like": like, "--label-names": label_names},
     )
     if labels_out is not None and target != "xmc":
@@ -98,7 +87,6 @@ def convert(
     if target == "svmlight":
         check_base(out, reading.zero_based)
     corpus = reading.texts_form(source)
-    of_texts = {"--like": like, "--vocabulary-out": words_out, "--label-names-out": names_out}
     given = {flag_name(name): value for name, value in parameters.items()}
     named = None
     if corpus is not None:
@@ -110,18 +98,19 @@ def convert(
         named = text_matrices(*found, name=display_name(source), **columns)
         X, Y = named.X, named.Y
     else:
-        refuse_flags("without texts", {**of_texts, **given, "--label-names": label_names})
+        of_texts = {"--like": like, **names_out, **given, "--label-names": label_names}
+        refuse_flags("without texts", of_texts)
         points = reading.points(source, labels, n_features=n_features, n_labels=n_labels)
         X, Y = points.X, points.Y
-    for flag, path in (("--labels-out", labels_out), ("--label-names-out", names_out)):
+    for flag, path in (("--labels-out", labels_out), ("--label-names-out", label_names_out)):
         if path is not None and Y is None:
             raise ValueError(f"{flag} {path}: the input has no labels")
     write(out, Points(X, Y, target, reading.zero_based), labels_out)
     print_written(out, target, X, Y)
     if named is not None:
-        _write_columns(named, words_out, names_out)
+        _write_columns(named, names_out.values())
     if Y is not None and out != "-":
-        files = {"labels": labels_out, "vocabulary": words_out, "label-names": names_out}
+        files = {"labels": labels_out, "vocabulary": vocabulary_out, "label-names": label_names_out}
         also = [f" --{flag} {escaped(path)}" for flag, path in files.items() if path is not None]
         print_next(f"defrag train {escaped(out)} model.safetensors{''.join(also)}")
 
@@ -138,7 +127,7 @@ def _columns(like: str | None, parameters: dict[str, Any]) -> dict[str, Any]:
     return {"like": model}
 
 
-def _write_columns(named: Vectorized, words_out: str | None, names_out: str | None) -> None:
-    for path, names in ((words_out, named.vocabulary), (names_out, named.label_names)):
+def _write_columns(named: Vectorized, paths: Iterable[str | None]) -> None:
+    for path, names in zip(paths, (named.vocabulary, named.label_names), strict=True):
         if path is not None:
             write_names(path, names)

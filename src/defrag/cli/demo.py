@@ -35,8 +35,8 @@ _NEXT = "The same on your texts: defrag train docs.jsonl model.safetensors"
 def demo(
     *,
     random_state: Annotated[int, option("Seed.", names="--random-state --seed")] = 0,
-    n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
-    quick: Annotated[bool, option("Use part of the data; takes seconds.")] = False,
+    n_jobs: Annotated[int, "Number of threads; -1 for all."] = -1,
+    quick: Annotated[bool, "Use part of the data; takes seconds."] = False,
     report: Annotated[str, option("The HTML page to write, or none.", "FILE")] = "defrag-demo.html",
     as_json: JsonFlag = False,
 ) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from defrag.cli._console import JsonFlag, examples, print_json
 from defrag.cli._data import LabelsFlag, PropensityA, PropensityB, Reading
-from defrag.cli._flags import Words, argument, option
+from defrag.cli._flags import File, Words, argument
 from defrag.exceptions import FormatWarning
 from defrag.io.files import display_name
 from defrag.io.points import form_of_name, read_names
@@ -47,34 +47,26 @@ def evaluate(
     *,
     data: Annotated[str, argument("DATA", "The points with their labels.")],
     predictions: Annotated[str, argument("PREDICTIONS", "Output of 'defrag predict'; - is stdin.")],
-    train: Annotated[str | None, option("Training data, for PSP and PSnDCG.", "FILE")] = None,
-    train_labels: Annotated[
-        str | None,
-        option("Label file of --train, if it has features only.", "FILE"),
-    ] = None,
-    k: Annotated[
-        str, option("Numbers of labels per point, separated by commas.", names="--top-k")
-    ] = "1,3,5",
+    train: Annotated[File, "Training data, for PSP and PSnDCG."] = None,
+    train_labels: Annotated[File, "Label file of --train, if it has features only."] = None,
+    top_k: Annotated[str, "Numbers of labels per point, separated by commas."] = "1,3,5",
     a: PropensityA = None,
     b: PropensityB = None,
     psndcg: Annotated[
         str,
         Words(("xmc", "pyxclib")),
-        option(
-            "Normalisation of PSnDCG: as the tool of the Extreme Classification Repository, "
-            "or as pyxclib and napkinXC."
-        ),
+        "Normalisation of PSnDCG: as the tool of the Extreme Classification Repository, or as "
+        "pyxclib and napkinXC.",
     ] = "xmc",
     label_names: Annotated[
-        str | None,
-        option("Names of the labels of a matrix, for predictions with names.", "FILE"),
+        File, "Names of the labels of a matrix, for predictions with names."
     ] = None,
     reading: Reading,
     labels: LabelsFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate predictions against true labels."""
-    depths = _depths(k)
+    depths = _depths(top_k)
     constants: dict[str, Any] = {
         name: value for name, value in (("A", a), ("B", b)) if value is not None
     }

@@ -10,7 +10,7 @@ import typer
 from defrag._progress import escaped
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import LanguageFlag, check_model_path, check_stdout
-from defrag.cli._flags import argument, option, refuse_flags
+from defrag.cli._flags import File, argument, option, refuse_flags
 from defrag.persistence import describe
 from defrag.prediction import load_classifier
 from defrag.text import TextClassifier
@@ -34,8 +34,8 @@ def labels(
     search: Annotated[str | None, option("Words of a name, or a label.", "TEXT")] = None,
     top_k: Annotated[int, option("Number of labels that --search prints.", min=1)] = 10,
     language: LanguageFlag = None,
-    add: Annotated[str | None, option("A thesaurus with labels to add or change.", "FILE")] = None,
-    output: Annotated[str | None, option("Where --add writes; default: MODEL.", "FILE")] = None,
+    add: Annotated[File, "A thesaurus with labels to add or change."] = None,
+    output: Annotated[File, "Where --add writes; default: MODEL."] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """List, search and add the labels of a model of texts."""

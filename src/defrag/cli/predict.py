@@ -54,18 +54,16 @@ def predict(
             "FILE",
         ),
     ] = "-",
-    names: Annotated[bool, option("Write label names instead of ids.")] = False,
+    names: Annotated[bool, "Write label names instead of ids."] = False,
     empty: Annotated[
         str,
         Words(("bias", "nothing")),
-        option(
-            "Prediction for points without features: the labels with the largest biases, or none"
-        ),
+        "Prediction for points without features: the labels with the largest biases, or none",
     ] = "bias",
     allow: AllowFlag = None,
     deny: DenyFlag = None,
     reading: Reading,
-    n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
+    n_jobs: Annotated[int, "Number of threads; -1 for all."] = -1,
     as_json: Annotated[bool, option("Write one JSON object per point.", names="--json")] = False,
     ray: Annotated[
         str | None,
@@ -76,8 +74,7 @@ def predict(
         ),
     ] = None,
     parquet: Annotated[
-        bool,
-        option("Write a folder of tables with the columns row, labels and scores."),
+        bool, "Write a folder of tables with the columns row, labels and scores."
     ] = False,
 ) -> None:
     """Predict the best labels of points."""

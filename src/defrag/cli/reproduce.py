@@ -66,8 +66,7 @@ def reproduce(
     *,
     name: Annotated[str, argument("NAME", f"One of {', '.join(STUDIES)} or {ALL}.")],
     data: Annotated[
-        str | None,
-        option("Folder with the data sets.", "DIR", show_default="DEFRAG_DATA"),
+        str | None, option("Folder with the data sets.", "DIR", show_default="DEFRAG_DATA")
     ] = None,
     only: Annotated[
         list[str] | None, option("Only this data set; may be repeated.", "DATA")
@@ -95,14 +94,10 @@ def reproduce(
     records: RecordsFlag = DEFAULT_RECORDS,
     reports: Reports,
     results: Annotated[
-        str | None,
-        option("Write records and pages of results, as in the manual.", "FOLDER"),
+        str | None, option("Write records and pages of results, as in the manual.", "FOLDER")
     ] = None,
     retry: RetryFlag = False,
-    plan: Annotated[
-        bool,
-        option("Print what would be run and how long it takes; run nothing."),
-    ] = False,
+    plan: Annotated[bool, "Print what would be run and how long it takes; run nothing."] = False,
     workers: WorkersFlag = 2,
     as_json: JsonFlag = False,
 ) -> None:

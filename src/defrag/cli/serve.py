@@ -12,7 +12,7 @@ import typer
 from defrag._progress import escaped
 from defrag.cli._console import examples
 from defrag.cli._data import AllowFlag, DenyFlag, LanguageFlag
-from defrag.cli._flags import argument, option
+from defrag.cli._flags import File, argument, option
 
 HELP = (
     "Serve models over HTTP.\n\n"
@@ -36,12 +36,10 @@ HELP = (
 def serve(
     *,
     models: Annotated[list[str], argument("MODEL...", "The model files.")],
-    host: Annotated[str, option("Address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1",
     port: Annotated[int, option("Port; 0 chooses a free one.", min=0, max=65535)] = 8765,
-    token_file: Annotated[
-        str | None, option("File with the token that clients must send.", "FILE")
-    ] = None,
-    no_auth: Annotated[bool, option("Allow another --host without a token.")] = False,
+    token_file: Annotated[File, "File with the token that clients must send."] = None,
+    no_auth: Annotated[bool, "Allow another --host without a token."] = False,
     allow_host: Annotated[
         list[str] | None,
         option(
@@ -51,31 +49,21 @@ def serve(
         ),
     ] = None,
     thesaurus: Annotated[
-        str | None,
-        option(
-            "Names of the labels, instead of those in the models. Annif's routes suggest "
-            "these labels only.",
-            "FILE",
-        ),
+        File,
+        "Names of the labels, instead of those in the models. Annif's routes suggest these labels "
+        "only.",
     ] = None,
     language: LanguageFlag = None,
     allow: AllowFlag = None,
     deny: DenyFlag = None,
     corrections: Annotated[
-        str | None,
-        option(
-            "File to which corrections are appended as JSON lines; the first model learns from "
-            "them at once.",
-            "FILE",
-        ),
+        File,
+        "File to which corrections are appended as JSON lines; the first model learns from them "
+        "at once.",
     ] = None,
-    documents: Annotated[
-        str | None,
-        option("Texts to label, and to train on again if they have labels.", "FILE"),
-    ] = None,
+    documents: Annotated[File, "Texts to label, and to train on again if they have labels."] = None,
     retrain_after: Annotated[
-        int,
-        option("Corrections after which the first model is trained again; 0: never.", min=0),
+        int, option("Corrections after which the first model is trained again; 0: never.", min=0)
     ] = 50,
     workers: Annotated[
         int, option("Number of worker processes; they share the models.", min=1, max=256)
@@ -83,10 +71,9 @@ def serve(
     watch: Annotated[
         float, option("Seconds between checks of the model files; 0: never.", min=0)
     ] = 1.0,
-    log_json: Annotated[bool, option("Log events and requests as JSON lines.")] = False,
+    log_json: Annotated[bool, "Log events and requests as JSON lines."] = False,
     timeout: Annotated[
-        float,
-        option("Maximum time for a client to send a request, in seconds.", min=0.1),
+        float, option("Maximum time for a client to send a request, in seconds.", min=0.1)
     ] = 10.0,
     max_body: Annotated[int, option("Maximum size of a request, in bytes.", min=1)] = 1 << 20,
     max_k: Annotated[int, option("Maximum number of labels per answer.", min=1)] = 1000,

@@ -56,7 +56,7 @@ def suggest(
     text: Annotated[str, argument("TEXT", "The text; - is stdin.", show_default=False)] = "-",
     top_k: Annotated[int, option("Number of labels.", min=1)] = 5,
     threshold: Annotated[float, option("Minimum score of a label.", min=0.0, max=1.0)] = 0.0,
-    answers: Annotated[bool, option("Only labels that are likely enough to be answers.")] = False,
+    answers: Annotated[bool, "Only labels that are likely enough to be answers."] = False,
     recall: Annotated[
         float | None,
         option(
@@ -65,7 +65,7 @@ def suggest(
             max=0.99,
         ),
     ] = None,
-    why: Annotated[bool, option("Show the words behind each label.")] = False,
+    why: Annotated[bool, "Show the words behind each label."] = False,
     language: LanguageFlag = None,
     allow: AllowFlag = None,
     deny: DenyFlag = None,

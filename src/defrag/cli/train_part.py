@@ -43,14 +43,13 @@ def train_part(
     plan: Annotated[str, argument("PLAN", "The plan.")],
     data: Annotated[str, argument("DATA", "The training data; - is stdin.")],
     part: Annotated[
-        list[int] | None,
-        option("Part, from 0; may be repeated. Default: all parts.", "I", min=0),
+        list[int] | None, option("Part, from 0; may be repeated. Default: all parts.", "I", min=0)
     ] = None,
-    force: Annotated[bool, option("Retrain parts whose files are complete.")] = False,
+    force: Annotated[bool, "Retrain parts whose files are complete."] = False,
     reading: Reading,
     labels: LabelsFlag = None,
     label_names: LabelNamesFlag = None,
-    n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
+    n_jobs: Annotated[int, "Number of threads; -1 for all."] = -1,
 ) -> None:
     """Train parts of a plan."""
     todo = load_plan(plan)

@@ -33,7 +33,7 @@ def tune(
     weights: WeightsFlag = "float32",
     reading: Reading,
     random_state: Annotated[int, option("Seed.", names="--random-state --seed")] = 0,
-    n_jobs: Annotated[int, option("Number of threads; -1 for all.")] = -1,
+    n_jobs: Annotated[int, "Number of threads; -1 for all."] = -1,
     reports: Reports,
     as_json: JsonFlag = False,
 ) -> None:
