@@ -44,7 +44,7 @@ def test_combine_gives_every_combination():
     methods = combine(["label-tree", "dismec:C=2"], ["none", "x", "itdc:n_clusters=5"],
                       ["none", "identity"], ["none", "blend"])  # fmt: skip
     assert len(methods) == 2 * 3 * 2 * 2
-    assert [method.name for method in methods[:6]] == [
+    assert list(methods)[:6] == [
         "LabelTree",
         "LabelTree, FIAT blend",
         "LabelTree, REFRAG identity",
@@ -52,7 +52,7 @@ def test_combine_gives_every_combination():
         "LabelTree, DEFRAG-X",
         "LabelTree, DEFRAG-X, FIAT blend",
     ]
-    whole = build(methods[-1].spec)
+    whole = build(list(methods.values())[-1])
     assert type(whole).__name__ == "Imputed"
     assert type(whole.base).__name__ == "Refrag"
     assert whole.base.base.base.C == 2
@@ -84,10 +84,10 @@ def test_combine_refuses_wrong_words(classifiers, groups, message):
 
 
 def test_focus_is_a_word_for_groups():
-    (found,) = combine(["label-tree"], ["focus:budget=4"])
-    assert found.name == "LabelTree, Focus(budget=4)"
-    assert found.spec["kind"] == "focused"
-    assert found.spec["parameters"]["focus"]["parameters"]["budget"] == 4
+    ((name, spec),) = combine(["label-tree"], ["focus:budget=4"]).items()
+    assert name == "LabelTree, Focus(budget=4)"
+    assert spec["kind"] == "focused"
+    assert spec["parameters"]["focus"]["parameters"]["budget"] == 4
 
 
 def test_values_of_all_languages_are_read_alike():

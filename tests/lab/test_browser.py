@@ -5,7 +5,7 @@ import pytest
 from defrag.lab.comparison import comparison_page
 from defrag.lab.demo import SHOWN, Demo, Example, demo_page
 from defrag.lab.page import Row
-from defrag.lab.records import Result, Statistic
+from defrag.lab.records import Result, single
 from defrag.lab.results import Findings, study_page
 from defrag.lab.studies import STUDIES
 from tests.lab.made_up import record, results
@@ -53,7 +53,7 @@ def a_demo():
     word = "libboost-serialization1.92.0-of-a-package-with-a-long-name"
     example = Example(f"alpha {word}", [word, "b"], [True, False], [False, True], [word])
     numbers = {"texts": 9.0, **dict.fromkeys(SHOWN, 40.0), "R@5 more": 50.0}
-    row = Row("9 texts", {name: Statistic(value, None, 1) for name, value in numbers.items()})
+    row = Row("9 texts", single(numbers))
     made = Demo(7, [row], [numbers, {**numbers, "texts": 20.0}], [example] * 3, {"a": "b"})
     return demo_page(made, command="c")
 

@@ -24,10 +24,9 @@ from tests.lab.small import small_corpus
 
 @pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
 def test_studies_are_well_formed(study):
-    methods = [line.method() for line in study.lines]
-    names = [method.name for method in methods]
+    names = [line.name for line in study.lines]
     assert len(set(names)) == len(names)
-    specs = [str(method.spec) for method in methods]
+    specs = [str(line.spec()) for line in study.lines]
     assert len(set(specs)) == len(specs), "a method is there twice"
     assert set(study.columns) <= set(COLUMNS)
     assert set(study.figures) <= set(FIGURES)
@@ -54,7 +53,7 @@ def test_ngrams_of_texts_are_redundant(monkeypatch):
     tried = {"LabelTree", "LabelTree, tight and Focus", "LEML, DEFRAG-X"}
     pairs = [(job, attempt(job.to_json(), corpus.train, corpus.test)[0])
              for job in planned.jobs if job.method in tried]  # fmt: skip
-    found = collect((job, {**job.to_json(), **result, "finished": "2026-01-01"})
+    found = collect((job.method, "", {**job.to_json(), **result, "finished": "2026-01-01"})
                     for job, result in pairs)  # fmt: skip
     assert [one.method for one in found] == [line.name for line in STUDIES["ngrams"].lines
                                              if line.name in tried]  # fmt: skip
@@ -95,16 +94,16 @@ def test_published_numbers_have_methods_of_studies():
 
 def test_methods_have_constants_and_clusterings_of_their_data():
     line = next(one for one in STUDIES["table3"].lines if one.name == "REFRAG identity")
-    spec, wiki = line.method().spec, {"A": 0.5, "B": 0.4}
+    spec, wiki = line.spec(), {"A": 0.5, "B": 0.4}
     found = suited(spec, "wikipedia-500k, 1,000 points", wiki)["parameters"]
     assert (found["A"], found["B"]) == (0.5, 0.4)
     assert suited({"kind": "refrag", "parameters": {"A": 0.7, "B": 1.5}}, "wikilshtc-325k", wiki)[
         "parameters"] == {"A": 0.7, "B": 1.5}  # fmt: skip
     grouped = next(one for one in STUDIES["table2"].lines if one.name == "Parabel, DEFRAG-X")
     for place, own in (("wikipedia-500k", False), ("amazon-3m", False), ("wiki10-31k", True)):
-        of_groups = suited(grouped.method().spec, place, {"A": 0.6, "B": 2.6})["parameters"]
+        of_groups = suited(grouped.spec(), place, {"A": 0.6, "B": 2.6})["parameters"]
         assert of_groups["per_member"] is own
-    forest = Line("f", "pfastrexml", "x").method().spec
+    forest = Line("f", "pfastrexml", "x").spec()
     inner = suited(forest, "amazon-3m", {"A": 0.6, "B": 2.6})["parameters"]["base"]["parameters"]
     assert (inner["A"], inner["B"]) == (0.6, 2.6)
 

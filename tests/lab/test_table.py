@@ -21,14 +21,14 @@ def test_best_is_largest_or_smallest(table):
 
 
 def test_equal_formatted_numbers_are_both_best():
-    rows = [Row(name, {"P@1": Statistic(value, None, 1)}) for name, value in
+    rows = [Row(name, {"P@1": Statistic(value)}) for name, value in
             (("a", 50.001), ("b", 50.004), ("c", 49.9))]  # fmt: skip
     assert Table("t", [COLUMNS["P@1"]], rows).best(COLUMNS["P@1"]) == {0, 1}
 
 
 def test_published_numbers_are_never_best():
-    paper = Row("theirs", {"P@1": Statistic(99.0, None, 1)}, published=True)
-    ours = [Row(name, {"P@1": Statistic(value, None, 1)}) for name, value in (("a", 1), ("b", 2))]
+    paper = Row("theirs", {"P@1": Statistic(99.0)}, published=True)
+    ours = [Row(name, {"P@1": Statistic(value)}) for name, value in (("a", 1), ("b", 2))]
     table = Table("t", [COLUMNS["P@1"]], [paper, *ours])
     assert table.best(COLUMNS["P@1"]) == {2}
     assert "| *theirs* | 99.00 |" in table.to_markdown()

@@ -104,7 +104,7 @@ def corpus(tmp_path, monkeypatch):
 
 
 def job_of(corpus, line):
-    return Job(line.name, corpus.facts, line.method().spec, 0, 1, ("texts",))
+    return Job(line.name, corpus.facts, line.spec(), 0, 1, ("texts",))
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ from defrag.lab.corpus import Corpus, corpus_of_texts, split_by_order
 from defrag.lab.page import Page, Table, table_of
 from defrag.lab.records import Job, Store, collect
 from defrag.lab.runs import Messages, predicted, run_all
-from defrag.lab.studies import Method, combine, suited
+from defrag.lab.studies import combine, suited
 from defrag.metrics import read_any_predictions
 from defrag.specs import NONE, describe_foreign, foreign_class
 
@@ -150,29 +150,24 @@ def compare(
     given = classifier or ["label-tree"]
     foreign = {word: one for word in given if (one := foreign_class(word)) is not None}
     own = [word for word in given if word not in foreign]
-    methods = [Method(name, describe_foreign(model)) for name, model in foreign.values()]
+    methods = [(name, describe_foreign(model)) for name, model in foreign.values()]
     if own:
-        methods = combine(own, _words(agglomerate), _words(rerank), _words(impute)) + methods
+        combined = combine(own, _words(agglomerate), _words(rerank), _words(impute))
+        methods = [*combined.items(), *methods]
     store = Store(records)
     labels = (train_labels, test_labels)
     corpus, names = read_corpus((train, test), labels, label_names, reading, order_by)
     facts = corpus.with_constants(a, b).facts
+    measures = ("ranking", "rare", "labels")
     jobs = [
-        Job(
-            method.name,
-            facts,
-            suited(method.spec, facts.name, facts.constants),
-            seed,
-            n_jobs,
-            ("ranking", "rare", "labels"),
-        )
-        for method in methods
+        Job(name, facts, suited(spec, facts.name, facts.constants), seed, n_jobs, measures)
+        for name, spec in methods
         for seed in range(seeds)
     ]
-    pairs = run_all(
+    runs = run_all(
         jobs, corpus, store, messages=MESSAGES, limit=limit, retry=retry, workers=workers
     )
-    results = collect(pairs)
+    results = collect((job.method, job.data.name, record) for job, record in runs)
     for text in predictions or ():
         name, _, path = text.partition("=")
         if not name or not path:

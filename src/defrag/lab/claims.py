@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 from defrag.lab.published import PUBLISHED
-from defrag.lab.records import Result, read_records
+from defrag.lab.records import collect, read_records
 
 HOLDS, PART, FAILS, UNKNOWN = "holds", "in part", "does not hold", "not measured"
 Judged = tuple[str, str]
@@ -23,11 +23,11 @@ class Known:
     """The results of all studies with records in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._results: dict[tuple[str, str, str], Result] = {}
-        for path in sorted(folder.glob("*.jsonl")):
-            for record in read_records(path):
-                key = (path.stem, record["data"]["name"], record["method"])
-                self._results.setdefault(key, Result(key[2], key[1], [])).records.append(record)
+        self._results = {
+            (path.stem, result.data, result.method): result
+            for path in sorted(folder.glob("*.jsonl"))
+            for result in collect((r["method"], r["data"]["name"], r) for r in read_records(path))
+        }
 
     def number(self, study: str, data: str, method: str, key: str) -> float:
         """Return a mean, or with ``a/b`` a ratio of two; KeyError if nothing has measured it."""

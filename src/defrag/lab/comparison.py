@@ -6,17 +6,19 @@ figures of ``FIGURES``.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 from numpy.typing import NDArray
 
 from defrag.lab.page import COLUMNS, Column, Facts, Page, Row, Section, Table, table_of
 from defrag.lab.plots import NO_PLOTS, Plot, Series, bars, can_plot, lines
-from defrag.lab.records import Result, Statistic, difference
+from defrag.lab.records import Result, Statistic, difference, single
 
 Names = Sequence[str] | NDArray[Any] | None
 
@@ -52,7 +54,9 @@ def comparison_page(
         plots = [*cost_plots(results), *rare_plot(results), *label_plots(results, names)]
     gains = label_tables(results, names)
     best = winners(accuracy)
-    lead = f"{len(results)} methods on {results[0].data}. " + _headline(best)
+    lead = f"{len(results)} methods on {results[0].data}. "
+    if first := best.get(_QUESTIONS["P@1"]):
+        lead += f"The highest P@1: {first}."
     return Page(
         title,
         lead,
@@ -70,12 +74,10 @@ def difference_table(results: Sequence[Result]) -> list[Table]:
     """Return the table of differences to the first method, paired by seed, if there are any."""
     base, rows = results[0].statistics, []
     for other in results[1:]:
-        found = {}
-        for key, one in other.statistics.items():
-            gap = difference(one, base[key]) if key in base and key in ACCURACY else None
-            if gap is not None:
-                found[key] = gap
-        if found:
+        shared = base.keys() & other.statistics.keys()
+        gaps = {key: difference(other.statistics[key], base[key])
+                for key in ACCURACY if key in shared}  # fmt: skip
+        if found := {key: gap for key, gap in gaps.items() if gap is not None}:
             rows.append(Row(other.method, found))
     columns = [replace(COLUMNS[key], best=None, meaning="") for key in ACCURACY]
     columns[0] = replace(columns[0], meaning="±: standard error over seeds.")
@@ -89,14 +91,11 @@ def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
     Columns that are not shown count too, except those of ``without``.
     """
     found = {}
-    for key in [key for key in _QUESTIONS if key not in without]:
-        column, question = COLUMNS[key], _QUESTIONS[key]
-        places = sorted(table.best(column))
-        if not places:
-            continue
-        shown = column.write(table.rows[places[0]].values[key].mean)
-        names = "; ".join(table.rows[place].name for place in places)
-        found[question] = f"{names}: {shown}"
+    for key, question in _QUESTIONS.items():
+        best = [table.rows[place] for place in sorted(table.best(COLUMNS[key]))]
+        if best and key not in without:
+            shown = COLUMNS[key].write(best[0].values[key].mean)
+            found[question] = f"{'; '.join(row.name for row in best)}: {shown}"
     return found
 
 
@@ -124,7 +123,7 @@ def cost_plots(results: Sequence[Result], *, front: bool = False) -> list[Plot]:
         series = [
             Series(
                 family,
-                [_shown(numbers, key) for _, numbers in members],
+                [numbers[key].mean * COLUMNS[key].scale for _, numbers in members],
                 [numbers["P@1"].mean for _, numbers in members],
                 [name for name, _ in members if many and ", " not in name],
             )
@@ -158,13 +157,10 @@ def rare_plot(results: Sequence[Result], most: int = 4) -> list[Plot]:
     """
     series, edges = [], [0]
     for result in results:
-        found = [r["rare"] for r in result.records if r["status"] == "done" and r.get("rare")]
-        if not found:
-            continue
-        edges = found[0]["edges"]
-        columns = zip(*(one["precision"] for one in found), strict=True)
-        means = [_mean(column) for column in columns]
-        series.append(Series(result.method, [], means))
+        if found := result.measured("rare"):
+            edges = found[0]["edges"]
+            columns = zip(*(one["precision"] for one in found), strict=True)
+            series.append(Series(result.method, [], [_mean(column) for column in columns]))
     if not series:
         return []
     names = [f"{low}-{high}" for low, high in pairwise(edges)]
@@ -207,16 +203,6 @@ def run_facts(results: Sequence[Result]) -> dict[str, str]:
     return facts
 
 
-def _headline(best: dict[str, str]) -> str:
-    """Return a sentence with the highest precision."""
-    precision = next((value for name, value in best.items() if "(P@1)" in name), None)
-    return "" if precision is None else f"The highest P@1: {precision}."
-
-
-def _shown(numbers: dict[str, Statistic], key: str) -> float:
-    return numbers[key].mean * COLUMNS[key].scale
-
-
 def _described(values: dict[str, Any]) -> str:
     words = {name: f"{value / 2**30:.0f} GB" if name == "memory" else value
              for name, value in values.items()}  # fmt: skip
@@ -228,8 +214,7 @@ def _distinct(values: Any) -> str:
 
 
 def _mean(values: Sequence[float | None]) -> float:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else 0.0
+    return fmean([value for value in values if value is not None] or [0.0])
 
 
 # --- The labels that gain and lose most from one method to another, as tables and figures.
@@ -298,12 +283,12 @@ def label_tables(results: Sequence[Result], names: Names = None) -> list[Table]:
     tables = []
     for other in results[1:]:
         rows = [
-            Row(_name(one.label, names), {
-                "label_points": Statistic(one.points, None, 1),
-                "label_before": Statistic(one.before, None, 1),
-                "label_after": Statistic(one.after, None, 1),
-                "label_change": Statistic(one.difference, None, 1),
-            })
+            Row(_name(one.label, names), single({
+                "label_points": one.points,
+                "label_before": one.before,
+                "label_after": one.after,
+                "label_change": one.difference,
+            }))
             for one in changes(results[0], other)
         ]  # fmt: skip
         if rows:
@@ -332,7 +317,7 @@ def label_plots(results: Sequence[Result], names: Names = None, most: int = 3) -
 
 def _hits(result: Result) -> dict[str, Any] | None:
     """Return the sum of the hits of all runs."""
-    found = [r["labels"] for r in result.records if r["status"] == "done" and r.get("labels")]
+    found = result.measured("labels")
     if not found:
         return None
     hits = [sum(values) for values in zip(*(one["hits"] for one in found), strict=True)]
@@ -401,14 +386,10 @@ def erasure(results: Sequence[Result]) -> list[Plot]:
     for metric in ("P@1", "P@3", "P@5"):
         series = []
         for result in results:
-            found = [r["erasure"] for r in result.records if r["status"] == "done"]
-            if found:
+            if found := result.measured("erasure"):
                 shares = [100 * share for share in found[0]["shares"]]
-                means = [
-                    sum(values) / len(values)
-                    for values in zip(*(one[metric] for one in found), strict=True)
-                ]
-                series.append(Series(result.method, shares, means))
+                columns = zip(*(one[metric] for one in found), strict=True)
+                series.append(Series(result.method, shares, [fmean(one) for one in columns]))
         if series:
             plots.append(
                 lines(
@@ -427,11 +408,11 @@ def sizes(results: Sequence[Result], most: int = 4) -> list[Plot]:
     limits = [1, 2, 4, 8, 16, 32, 64]
     names = ["0-1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "more"]
     for result in results:
-        done = [r for r in result.records if r["status"] == "done" and r.get("groups")]
-        if done and len(series) < most:
+        groups = result.measured("groups")
+        if groups and len(series) < most:
             counts = [0.0] * len(names)
-            for size, count in done[0]["groups"]["sizes"].items():
-                counts[sum(int(size) > limit for limit in limits)] += count
+            for size, count in groups[0]["sizes"].items():
+                counts[bisect_left(limits, int(size))] += count
             series.append(Series(result.method, [], counts))
     if not series:
         return []

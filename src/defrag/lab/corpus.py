@@ -269,6 +269,11 @@ def read_shared(folder: Path) -> tuple[Split, Split]:
     return Split(*matrices[:2]), Split(*matrices[2:])
 
 
+def place_of(name: str) -> str:
+    """Return the data set of a corpus; the name of a sample begins with that of its data set."""
+    return name.partition(", ")[0]
+
+
 def _some_rows(points: Split, n_rows: int, seed: int) -> Split:
     rows = np.sort(np.random.default_rng(seed).permutation(points.X.shape[0])[:n_rows])
     return Split(points.X[rows], points.Y[rows])

@@ -20,7 +20,7 @@ from defrag.io import LabelledTexts, load_dataset
 from defrag.lab.corpus import indicators
 from defrag.lab.page import COLUMNS, Facts, Html, Page, Row, Section, Table
 from defrag.lab.plots import NO_PLOTS, Plot, Series, bars, can_plot, lines
-from defrag.lab.records import Statistic, machine, size_of, timed, versions
+from defrag.lab.records import machine, single, size_of, timed, versions
 from defrag.lab.texts import FREQUENCIES, metrics_of
 
 SHOWN = ("P@1", "P@5", "nDCG@5", "micro-F1", "train_wall", "predict_ms", "model_bytes")
@@ -79,8 +79,7 @@ def run_demo(*, quick: bool, random_state: int, n_jobs: int, say: Callable[[str]
         found = _measured(model, own, test)
         values = {**found, "train_wall": took["wall"], "model_bytes": float(size_of(model))}
         numbers.append({**values, "texts": float(n_texts)})
-        shown = {name: Statistic(value, None, 1) for name, value in values.items()}
-        rows.append(Row(f"{n_texts:,}", shown))
+        rows.append(Row(f"{n_texts:,}", single(values)))
         n_labels = len(model.classes_)
         say(f"{n_texts:,} texts, {n_labels:,} labels: trained in {took['wall']:.1f} s")
         facts = {"features": model.vectorizer_.trial_ or "words and pairs of words",

@@ -15,7 +15,7 @@ from typing import Any
 from defrag._progress import progress_pulse
 from defrag.io import load_dataset
 from defrag.lab import peers
-from defrag.lab.corpus import Corpus
+from defrag.lab.corpus import Corpus, place_of
 from defrag.lab.peers import PEERS, TEXT_PEERS, WORD_VECTORS, missing_peer
 from defrag.lab.records import Job, Record, Store, collect
 from defrag.lab.results import Findings
@@ -98,10 +98,26 @@ def run_studies(
     findings so far if the user interrupts the runs.
     """
     parts, tasks = _prepare(studies, places, settings)
-    _announce(tasks, settings)
+    to_run = _missing(tasks, settings)
+    n_started = _in_time(to_run, settings)
+    late = len(to_run) - n_started
+    settings.messages.say(
+        f"{n_started} runs to do, about {_minutes(to_run[:n_started], settings):.0f} minutes, "
+        f"{settings.workers} at a time" + (f"; {late} more need a larger --within" if late else "")
+    )
+    corpora = [one.corpus for part in parts for one in part.plans]
     interrupted = False
     try:
-        pairs = _run(parts, tasks, settings)
+        pairs = run_all(
+            [task.job for task in tasks],
+            corpora,
+            settings.store,
+            messages=settings.messages,
+            limit=settings.limit,
+            retry=settings.retry,
+            workers=settings.workers,
+            until=settings.until,
+        )
     except Interrupted as stopped:
         pairs, interrupted = stopped.done, True
     records = {job.key: record for job, record in pairs}
@@ -109,21 +125,6 @@ def run_studies(
     if interrupted:
         raise Interrupted(findings)
     return findings
-
-
-def _run(
-    parts: Sequence[_Part], tasks: Sequence[Task], settings: Settings
-) -> list[tuple[Job, Record]]:
-    return run_all(
-        [task.job for task in tasks],
-        [one.corpus for part in parts for one in part.plans],
-        settings.store,
-        messages=settings.messages,
-        limit=settings.limit,
-        retry=settings.retry,
-        workers=settings.workers,
-        until=settings.until,
-    )
 
 
 def plan_studies(
@@ -246,23 +247,12 @@ def _in_time(tasks: Sequence[Task], settings: Settings) -> int:
     return cut(tasks, settings.until - time.monotonic(), settings.workers)
 
 
-def _announce(tasks: Sequence[Task], settings: Settings) -> None:
-    """Print how long the runs are estimated to take."""
-    to_run = _missing(tasks, settings)
-    n_started = _in_time(to_run, settings)
-    late = len(to_run) - n_started
-    settings.messages.say(
-        f"{n_started} runs to do, about {_minutes(to_run[:n_started], settings):.0f} minutes, "
-        f"{settings.workers} at a time" + (f"; {late} more need a larger --within" if late else "")
-    )
-
-
 def _findings(part: _Part, records: dict[str, Record]) -> Findings:
     """Return the results of a study in its own order."""
     results, remarks = [], list(part.remarks)
     for one in part.plans:
-        pairs = [(job, records[job.key]) for job in one.jobs]
-        results += collect(pair for pair in pairs if pair[1]["status"] != NOT_RUN)
+        runs = [(job.method, job.data.name, records[job.key]) for job in one.jobs]
+        results += collect(run for run in runs if run[2]["status"] != NOT_RUN)
         remarks += [*one.remarks, *_describe_late(one, records)]
     return Findings(part.study, results, list(dict.fromkeys(remarks)), part.names)
 
@@ -270,9 +260,7 @@ def _findings(part: _Part, records: dict[str, Record]) -> Findings:
 def _describe_late(planned: Plan, records: dict[str, Record]) -> list[str]:
     """Return sentences about the jobs of a plan that were not started."""
     wanted = Counter(job.method for job in planned.jobs)
-    late = Counter(
-        job.method for job in planned.jobs if records[job.key]["status"] == NOT_RUN
-    )  # fmt: skip
+    late = Counter(job.method for job in planned.jobs if records[job.key]["status"] == NOT_RUN)
     seconds = dict(zip((job.method for job in planned.jobs), planned.seconds, strict=True))
     name = planned.corpus.facts.name
     remarks = []
@@ -311,12 +299,12 @@ class Plan:
 
     def add(self, study: Study, lines: Iterable[Line], n_seeds: int | None = None) -> None:
         """Add the jobs of some lines, one per seed; without a number, those of the study."""
+        facts = self.corpus.facts
         for line in lines:
-            method, facts = line.method(), self.corpus.facts
-            spec = suited(method.spec, facts.name, facts.constants)
+            spec = suited(line.spec(), facts.name, facts.constants)
             seconds = run_seconds(spec, self.corpus)
-            for seed in range(n_seeds or line.seeds or study.seeds_on(_place(self.corpus))):
-                self.jobs.append(Job(method.name, facts, spec, seed, 1, study.measures))
+            for seed in range(n_seeds or line.seeds or study.seeds_on(place_of(facts.name))):
+                self.jobs.append(Job(line.name, facts, spec, seed, 1, study.measures))
                 self.seconds.append(seconds)
 
 
@@ -344,7 +332,7 @@ def schedule(plans: Iterable[tuple[Study, Plan]]) -> list[Task]:
     ]
 
     def urgency(task: Task) -> tuple[bool, bool, float]:
-        later = task.job.seed > 0 or _place_of(task.job.data.name) != task.study.data[0]
+        later = task.job.seed > 0 or place_of(task.job.data.name) != task.study.data[0]
         return not task.study.of_paper, later, task.seconds * _SEED_WEIGHT**task.job.seed
 
     return sorted(tasks, key=urgency)
@@ -403,7 +391,7 @@ def _sampled(
     facts = corpus.facts
     if isinstance(corpus, TextCorpus):
         said = f"on {facts.name} is left out: a run is estimated at"
-        slow = [(line.name, run_seconds(line.method().spec, corpus)) for line in dear]
+        slow = [(line.name, run_seconds(line.spec(), corpus)) for line in dear]
         return Plan(corpus, remarks=[
             f"{name} {said} {seconds:,.0f} s, the budget of a run is {budget:g} s"
             for name, seconds in slow
@@ -412,7 +400,7 @@ def _sampled(
     result = Plan(sample)
     chosen = []
     for line in dear:
-        seconds = run_seconds(line.method().spec, sample)
+        seconds = run_seconds(line.spec(), sample)
         if seconds <= budget:
             chosen.append(line)
         else:
@@ -453,18 +441,9 @@ def run_seconds(spec: Spec, corpus: Corpus) -> float:
 
 def _fits(line: Line, corpus: Corpus) -> bool:
     """Return whether a line is for a data set, which has what it needs."""
-    if line.data and _place(corpus) not in line.data:
+    if line.data and place_of(corpus.facts.name) not in line.data:
         return False
     return not line.names or (isinstance(corpus, TextCorpus) and bool(corpus.files.thesaurus))
-
-
-def _place(corpus: Corpus) -> str:
-    return _place_of(corpus.facts.name)
-
-
-def _place_of(name: str) -> str:
-    """Return the data set of a corpus; the name of a sample begins with that of its data set."""
-    return name.split(", ", maxsplit=1)[0]
 
 
 def _families(lines: Sequence[Line]) -> list[list[Line]]:

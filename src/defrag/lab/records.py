@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -230,9 +230,14 @@ class Statistic:
     """
 
     mean: float
-    deviation: float | None
-    n: int
+    deviation: float | None = None
+    n: int = 1
     values: tuple[float, ...] = ()
+
+
+def single(numbers: Mapping[str, float]) -> dict[str, Statistic]:
+    """Return the numbers of a single run as statistics."""
+    return {name: Statistic(value) for name, value in numbers.items()}
 
 
 def difference(one: Statistic, other: Statistic) -> Statistic | None:
@@ -296,10 +301,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Statistic]:
     """
     rows = [values for record in records if (values := values_of(record))]
     names = [name for name in (rows[0] if rows else {}) if all(name in row for row in rows)]
-    result = {}
-    for name in names:
-        result[name] = summarised([row[name] for row in rows])
-    return result
+    return {name: summarised([row[name] for row in rows]) for name in names}
 
 
 def summarised(numbers: Sequence[float]) -> Statistic:
@@ -324,18 +326,19 @@ class Result:
     @property
     def errors(self) -> list[str]:
         """The different errors of runs that failed."""
-        failed = [record for record in self.records if record["status"] != "done"]
-        return sorted({record["error"] for record in failed})
+        return sorted({one["error"] for one in self.records if one["status"] != "done"})
+
+    def measured(self, name: str) -> list[dict[str, Any]]:
+        """Return a measurement of the runs that did not fail and have it."""
+        found = [one.get(name) for one in self.records if one["status"] == "done"]
+        return [values for values in found if values]
 
 
-def collect(pairs: Iterable[tuple[Job, Record]]) -> list[Result]:
-    """Return the runs by method and corpus, in the order of their first jobs."""
+def collect(runs: Iterable[tuple[str, str, Record]]) -> list[Result]:
+    """Return runs (method, corpus and record) by method and corpus, in the order of the first."""
     results: dict[tuple[str, str], Result] = {}
-    for job, record in pairs:
-        found = results.setdefault(
-            (job.method, job.data.name), Result(job.method, job.data.name, [])
-        )
-        found.records.append(record)
+    for *names, record in runs:
+        results.setdefault(tuple(names), Result(*names, [])).records.append(record)
     return list(results.values())
 
 

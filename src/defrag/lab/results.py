@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from defrag.io import load_dataset
 from defrag.lab.claims import claims_table
 from defrag.lab.comparison import FIGURES, Names, label_plots, label_tables, run_facts
+from defrag.lab.corpus import place_of
 from defrag.lab.page import COLUMNS, Column, Facts, Html, Page, Row, Section, Table, table_of
 from defrag.lab.peers import TEXT_PEERS
 from defrag.lab.plots import NO_PLOTS, can_plot
 from defrag.lab.published import PUBLISHED, Published
-from defrag.lab.records import Record, Result, Statistic, read_records, summarised
+from defrag.lab.records import Record, Result, collect, read_records, single, summarised
 from defrag.lab.studies import STUDIES, Study
 from defrag.lab.texts import FREQUENCIES
 
@@ -38,13 +38,10 @@ _REMARKS = "remarks.json"
 def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> Findings:
     """Return the findings of a study from its records, in the order of the study."""
     order = {line.name: place for place, line in enumerate(study.lines)}
-    results: dict[tuple[str, str], Result] = {}
-    for record in records:
-        key = (record["data"]["name"], record["method"])
-        results.setdefault(key, Result(key[1], key[0], [])).records.append(record)
-    data = list(dict.fromkeys(name for name, _ in results))
+    results = collect((one["method"], one["data"]["name"], one) for one in records)
+    data = [one.data for one in results]
     found = sorted(
-        results.values(), key=lambda one: (data.index(one.data), order.get(one.method, len(order)))
+        results, key=lambda one: (data.index(one.data), order.get(one.method, len(order)))
     )
     # Label names are available for the bundled data only.
     named = any(one.data == "debian" and one.records[0].get("labels") for one in found)
@@ -64,8 +61,7 @@ def _missing(findings: Findings) -> list[str]:
     """Return what was sampled or not run, and why."""
     study, lines = findings.study, list(findings.remarks)
     for data in study.data:
-        # The name of a sample begins with that of its data set.
-        run = {one.method for one in findings.results if one.data.split(", ")[0] == data}
+        run = {one.method for one in findings.results if place_of(one.data) == data}
         missing = [line.name for line in study.lines
                    if line.name not in run and (not line.data or data in line.data)]  # fmt: skip
         if missing and not any(data in remark for remark in findings.remarks):
@@ -110,6 +106,9 @@ def _remarks(folder: Path) -> dict[str, list[str]]:
 
 # --- Pages of studies, with tables, figures and published numbers.
 
+Numbers = tuple[str, list[Column], list[Row]]
+"""What is added to the title of a table, its columns and its rows."""
+
 _SIGNS = {"within": ("✓", ""), "OUTSIDE": ("✗", "warning"), "no": ("·", "")}
 """Sign and CSS class of a verdict, by its first word."""
 
@@ -125,7 +124,7 @@ class Findings:
 
     def names_of(self, data: str) -> Names:
         """Return the names of the labels of a data set or of a sample of it, if they are known."""
-        return self.names.get(data.split(", ", maxsplit=1)[0])
+        return self.names.get(place_of(data))
 
 
 @dataclass(frozen=True)
@@ -176,15 +175,13 @@ def study_tables(findings: Findings) -> list[Table]:
         mine = [result for result in findings.results if result.data == data]
         title = f"{findings.study.title}: {data}"
         plain = table_of(title, mine, findings.study.columns, clear=True)
+        theirs = [one for one in PUBLISHED if one.data == data]
         rows = []
         for row in plain.rows:
             rows.append(row)
-            rows += [
-                _published_row(one)
-                for one in PUBLISHED
-                if (one.data, one.method) == (data, row.name) and _shows(one, plain)
-            ]
-        rows += [_published_row(one) for one in PUBLISHED if (one.data, one.method) == (data, "")]
+            rows += [_published_row(one) for one in theirs if one.method == row.name
+                     and one.values.keys() & findings.study.columns]  # fmt: skip
+        rows += [_published_row(one) for one in theirs if not one.method]
         tables.append(Table(plain.title, plain.columns, rows, clear=True))
         tables += [
             Table(f"{plain.title}, {title}", columns, list(numbers), clear=True)
@@ -195,51 +192,39 @@ def study_tables(findings: Findings) -> list[Table]:
     return tables
 
 
-def by_share(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+def by_share(results: Sequence[Result]) -> Numbers:
     """Return P@1 by the fraction of missing features, if it was measured."""
-    found = [(result, _fields(result, "erasure")) for result in results]
-    names = [
-        f"{share:.0%}" for _, runs in found[:1] for share in (runs or [{}])[0].get("shares", ())
-    ]
+    shares = next((run["shares"] for one in results for run in one.measured("erasure")), ())
+    names = [f"{share:.0%}" for share in shares]
     columns = [Column(f"missing {name}", f"{name} missing", 1, "most") for name in names]
-    return "P@1 when features are missing", columns, _curves(found, columns, "P@1")
+    return "P@1 when features are missing", columns, _curves(results, "erasure", "P@1", columns)
 
 
-def by_frequency(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+def by_frequency(results: Sequence[Result]) -> Numbers:
     """Return macro precision by the frequency of labels, if it was measured."""
-    found = [(result, _fields(result, "rare")) for result in results]
-    edges = [edge for _, runs in found[:1] for edge in (runs or [{}])[0].get("edges", ())]
+    edges = next((run["edges"] for one in results for run in one.measured("rare")), ())
     columns = [Column(f"to {high}", f"{low}-{high}%", 1, "most") for low, high in pairwise(edges)]
-    return "macro P@1 from frequent to rare labels", columns, _curves(found, columns, "precision")
+    rows = _curves(results, "rare", "precision", columns)
+    return "macro P@1 from frequent to rare labels", columns, rows
 
 
-def _curves(
-    found: Sequence[tuple[Result, list[dict[str, Any]]]], columns: Sequence[Column], key: str
-) -> list[Row]:
-    """Return the curve of each method, the means over its runs."""
+def _curves(results: Sequence[Result], name: str, key: str, columns: Sequence[Column]) -> list[Row]:
+    """Return the curve of each method that has a measurement, the means over its runs."""
     rows = []
-    for result, runs in found:
-        values = {}
-        for place, column in enumerate(columns):
-            known = [run[key][place] for run in runs if run[key][place] is not None]
-            if known:
-                values[column.key] = summarised(known)
-        if runs:
-            rows.append(Row(result.method, values))
+    for result in results:
+        if runs := result.measured(name):
+            points = zip(*(run[key] for run in runs), strict=True)
+            known = [[value for value in point if value is not None] for point in points]
+            pairs = zip(columns, known, strict=False)
+            rows.append(Row(result.method, {one.key: summarised(k) for one, k in pairs if k}))
     return rows
 
 
-def by_texts(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+def by_texts(results: Sequence[Result]) -> Numbers:
     """Return recall by the number of training texts of a label, and more, of runs on raw texts."""
     keys = ("P@3", "P@5", "R@50", *(f"R@5 {name}" for name in FREQUENCIES), "train_cpu")
     rows = [Row(one.method, one.statistics) for one in results if "R@50" in one.statistics]
     return "recall by training texts of a label", [COLUMNS[key] for key in keys], rows
-
-
-def _fields(result: Result, name: str) -> list[dict[str, Any]]:
-    """Return a measurement of the runs that did not fail and have it."""
-    found = [record.get(name) for record in result.records if record["status"] == "done"]
-    return [values for values in found if values]
 
 
 def study_page(
@@ -294,12 +279,8 @@ def _left_out(remarks: Sequence[str]) -> Html:
 
 
 def _published_row(one: Published) -> Row:
-    values = {key: Statistic(value, None, 1) for key, value in one.values.items()}
-    return Row(f"{one.method}: {one.source}".removeprefix(": "), values, published=True)
-
-
-def _shows(one: Published, table: Table) -> bool:
-    return any(COLUMNS[key] in table.columns for key in one.values)
+    name = f"{one.method}: {one.source}".removeprefix(": ")
+    return Row(name, single(one.values), published=True)
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -328,10 +309,7 @@ _BLOCK = re.compile(
     r"(?P<begin><!-- records (?P<what>[^>]*?) -->\n)(?P<old>.*?)(?P<end><!-- end of records -->)",
     re.DOTALL,
 )
-_SPECIAL: dict[str, Callable[[Sequence[Result]], tuple[str, list[Column], list[Row]]]] = {
-    "erasure": by_share,
-    "rare": by_frequency,
-}
+_SPECIAL = {"erasure": by_share, "rare": by_frequency}
 
 
 def filled(text: str, folder: Path) -> str:

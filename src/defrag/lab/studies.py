@@ -11,20 +11,11 @@ from dataclasses import dataclass
 from itertools import product
 
 from defrag.io.datasets import REPOSITORY
+from defrag.lab.corpus import place_of
 from defrag.lab.peers import PEERS, TEXT_PEERS, WORD_VECTORS
 from defrag.lab.texts import NGRAM_SETS, TEXT_SETS
 from defrag.specs import FOCUS, NONE, Spec, describe, parse_composite, parse_groups
 from defrag.text import TextClassifier
-
-# --- Methods: named estimators, from words.
-
-
-@dataclass(frozen=True)
-class Method:
-    """A named estimator of an experiment."""
-
-    name: str
-    spec: Spec
 
 
 def combine(
@@ -32,15 +23,15 @@ def combine(
     groups: Sequence[str] = (NONE,),
     rerank: Sequence[str] = (NONE,),
     impute: Sequence[str] = (NONE,),
-) -> list[Method]:
-    """Return every combination of words; see :func:`defrag.specs.parse_composite`."""
-    methods: dict[str, Method] = {}
+) -> dict[str, Spec]:
+    """Return every combination of words by its name; see :func:`defrag.specs.parse_composite`."""
+    methods: dict[str, Spec] = {}
     for words in product(classifiers, groups, rerank, impute):
         name, model = parse_composite(*words)
         if name in methods:
             raise ValueError(f"{name} is there twice")
-        methods[name] = Method(name, describe(model))
-    return list(methods.values())
+        methods[name] = describe(model)
+    return methods
 
 
 # --- A study: methods, data sets and what is shown of them.
@@ -66,27 +57,25 @@ class Line:
     texts: bool = False
     names: bool = False
 
-    def method(self) -> Method:
-        """Return the method with its estimator."""
-        if self.classifier in TEXT_PEERS:
-            return Method(self.name, {"kind": self.classifier, "parameters": {}})
+    def spec(self) -> Spec:
+        """Return the estimator."""
         kind, _, word = self.classifier.partition(":")
-        if kind == "preset":
-            if not self.texts:
-                return Method(self.name, {"kind": kind, "parameters": {"preset": word}})
-            spec = describe(TextClassifier(preset=word or None))
-            spec["parameters"]["names"] = self.names
-            return Method(self.name, spec)
-        if self.texts:
-            base = parse_composite(self.classifier, self.groups)[1]
-            spec = describe(TextClassifier(base))
-            spec["parameters"]["names"] = self.names
-            return Method(self.name, spec)
+        if self.classifier in TEXT_PEERS:
+            return {"kind": self.classifier, "parameters": {}}
         if self.classifier in PEERS:
             groups = None if self.groups == NONE else describe(parse_groups(self.groups)[1])
-            return Method(self.name, {"kind": self.classifier, "parameters": {"groups": groups}})
-        _, model = parse_composite(self.classifier, self.groups, self.rerank, self.impute)
-        return Method(self.name, describe(model))
+            return {"kind": self.classifier, "parameters": {"groups": groups}}
+        if kind == "preset" and not self.texts:
+            return {"kind": kind, "parameters": {"preset": word}}
+        if not self.texts:
+            words = self.classifier, self.groups, self.rerank, self.impute
+            return describe(parse_composite(*words)[1])
+        if kind == "preset":
+            spec = describe(TextClassifier(preset=word or None))
+        else:
+            spec = describe(TextClassifier(parse_composite(self.classifier, self.groups)[1]))
+        spec["parameters"]["names"] = self.names
+        return spec
 
 
 @dataclass(frozen=True)
@@ -576,9 +565,9 @@ def suited(spec: Spec, data: str, propensity: Mapping[str, float]) -> Spec:
     """Return a method with the propensities of its data, and with what the paper does for them.
 
     Constants other than the defaults are kept. On the two largest data sets of the paper, the
-    members of an ensemble share one clustering. The name of a sample begins with that of its data.
+    members of an ensemble share one clustering.
     """
-    one = REPOSITORY.get(data.partition(", ")[0])
+    one = REPOSITORY.get(place_of(data))
     parameters = {
         name: suited(value, data, propensity) if isinstance(value, dict) else value
         for name, value in spec["parameters"].items()

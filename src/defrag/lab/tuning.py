@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from defrag.io import LabelledTexts
 from defrag.lab.page import COLUMNS, Facts, Page, Row, Section, Table
 from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
-from defrag.lab.records import Statistic, timed
+from defrag.lab.records import single, timed
 from defrag.metrics.ranking import ndcg, precision
 from defrag.specs import FOCUS, parse_composite
 from defrag.text import TextClassifier
@@ -137,9 +137,8 @@ def _measured(
 def table_of_trials(trials: Sequence[Trial]) -> Table:
     """Return the table of trials on held-out texts."""
     rows = [
-        Row(one.name, {} if one.found is None else
-            {name: Statistic(value, None, 1) for name, value in one.found.items()},
-            "left out: the budget was over" if one.found is None else None)
+        Row(one.name, note="left out: the budget was over") if one.found is None
+        else Row(one.name, single(one.found))
         for one in trials
     ]  # fmt: skip
     return Table("Settings, on held-out texts", [COLUMNS[key] for key in SHOWN], rows, "settings")
