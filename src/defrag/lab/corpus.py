@@ -9,7 +9,7 @@ import errno
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag._progress import progress_pulse
@@ -126,10 +127,10 @@ class Corpus:
         facts, name = self.facts, self.facts.name
         train, test = self.train, self.test
         if n_points < facts.points:
-            train = _some_rows(train, n_points, seed)
+            train = _rows(train, _draw(facts.points, seed)[:n_points])
             name += f", {n_points:,} points"
         if n_test is not None and n_test < facts.test_points:
-            test = _some_rows(test, n_test, seed)
+            test = _rows(test, _draw(facts.test_points, seed)[:n_test])
             name += f", {n_test:,} test points"
         return self if name == facts.name else Corpus(name, train, test, **facts.constants)
 
@@ -141,15 +142,11 @@ class Corpus:
         seed : int, default=0
             Seed of the choice.
         """
-        order = np.random.default_rng(seed).permutation(self.facts.points)
+        order = _draw(self.facts.points, seed)
         n_test = max(1, self.facts.points // _HELD_OUT)
-        test, train = (np.sort(rows) for rows in (order[:n_test], order[n_test:]))
-        return Corpus(
-            f"{self.facts.name}, held-out training points",
-            Split(self.train.X[train], self.train.Y[train]),
-            Split(self.train.X[test], self.train.Y[test]),
-            **self.facts.constants,
-        )
+        train, test = (_rows(self.train, rows) for rows in (order[n_test:], order[:n_test]))
+        name = f"{self.facts.name}, held-out training points"
+        return Corpus(name, train, test, **self.facts.constants)
 
     def with_constants(self, A: float | None, B: float | None) -> Corpus:
         """Return the corpus with other constants of propensities, where they are given."""
@@ -236,14 +233,15 @@ def split_by_order(
         order = np.argsort([float(one) for one in words], kind="stable").tolist()
     except ValueError:
         order = sorted(range(len(words)), key=words.__getitem__)
-    texts = [*train.texts, *test.texts]
     labels = [*(train.labels or ()), *(test.labels or ())]
-    cut = len(train.texts)
-    first, last = (
-        LabelledTexts([texts[i] for i in part], [labels[i] for i in part])
-        for part in (order[:cut], order[cut:])
-    )
-    return first, last
+    both, cut = LabelledTexts([*train.texts, *test.texts], labels), len(train.texts)
+    return some_texts(both, order[:cut]), some_texts(both, order[cut:])
+
+
+def some_texts(texts: LabelledTexts, rows: Iterable[int]) -> LabelledTexts:
+    """Return some of the texts, with their labels."""
+    rows, labels = list(rows), texts.labels or []
+    return LabelledTexts([texts.texts[i] for i in rows], [labels[i] for i in rows])
 
 
 def indicators(labels: Sequence[Sequence[str]], columns: Mapping[str, int]) -> Csr:
@@ -274,9 +272,14 @@ def place_of(name: str) -> str:
     return name.partition(", ")[0]
 
 
-def _some_rows(points: Split, n_rows: int, seed: int) -> Split:
-    rows = np.sort(np.random.default_rng(seed).permutation(points.X.shape[0])[:n_rows])
-    return Split(points.X[rows], points.Y[rows])
+def _draw(n_rows: int, seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).permutation(n_rows)
+
+
+def _rows(points: Split, rows: NDArray[np.int64]) -> Split:
+    """Return some of the points, in their order."""
+    kept = np.sort(rows)
+    return Split(points.X[kept], points.Y[kept])
 
 
 def _fingerprint(matrices: dict[str, Csr]) -> str:

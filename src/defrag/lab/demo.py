@@ -5,7 +5,6 @@ The command calls :func:`run_demo`, prints the tables and writes the page.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -17,11 +16,12 @@ from rich.text import Text
 from defrag import TextClassifier
 from defrag._progress import progress_pulse
 from defrag.io import LabelledTexts, load_dataset
-from defrag.lab.corpus import indicators
+from defrag.lab.corpus import some_texts
 from defrag.lab.page import COLUMNS, Facts, Html, Page, Row, Section, Table
+from defrag.lab.peer_program import timed
 from defrag.lab.plots import NO_PLOTS, Plot, Series, bars, can_plot, lines
-from defrag.lab.records import machine, single, size_of, timed, versions
-from defrag.lab.texts import FREQUENCIES, metrics_of
+from defrag.lab.records import machine, single, size_of, versions
+from defrag.lab.texts import DEPTH, FREQUENCIES, metrics_of_model
 
 SHOWN = ("P@1", "P@5", "nDCG@5", "micro-F1", "train_wall", "predict_ms", "model_bytes")
 """Columns of the table of models."""
@@ -72,12 +72,16 @@ def run_demo(*, quick: bool, random_state: int, n_jobs: int, say: Callable[[str]
     rows, numbers, facts = [], [], {}
     for share in _SHARES:
         n_texts = max(2, int(share * len(order)))
-        chosen = np.sort(order[:n_texts])
-        own = [train.texts[i] for i in chosen], [(train.labels or [])[i] for i in chosen]
+        own = some_texts(train, np.sort(order[:n_texts]))
         model = TextClassifier(random_state=random_state, n_jobs=n_jobs)
-        took, _ = timed(lambda model=model, own=own: model.fit(*own))
-        found = _measured(model, own, test)
-        values = {**found, "train_wall": took["wall"], "model_bytes": float(size_of(model))}
+        took, _ = timed(model.fit, *own)
+        asked, _ = timed(model.predict_topk, test.texts, DEPTH)
+        values = {
+            **metrics_of_model(model, own, test),
+            "predict_ms": 1e3 * asked["wall"] / len(test.texts),
+            "train_wall": took["wall"],
+            "model_bytes": float(size_of(model)),
+        }
         numbers.append({**values, "texts": float(n_texts)})
         rows.append(Row(f"{n_texts:,}", single(values)))
         n_labels = len(model.classes_)
@@ -87,21 +91,6 @@ def run_demo(*, quick: bool, random_state: int, n_jobs: int, say: Callable[[str]
     described = {**versions(), **machine(), "threads": n_jobs}
     facts["run on"] = ", ".join(f"{name} {value}" for name, value in described.items())
     return Demo(len(test.texts), rows, numbers, _examples(model, test, random_state), facts)
-
-
-def _measured(
-    model: TextClassifier, train: tuple[list[str], list[list[str]]], test: LabelledTexts
-) -> dict[str, float]:
-    """Return the metrics of a model, and the milliseconds of a text."""
-    begin = time.perf_counter()
-    ranked, _ = model.predict_topk(test.texts, 50)
-    seconds = time.perf_counter() - begin
-    gold = test.labels or []
-    names = sorted({one for part in (train[1], gold) for row in part for one in row})
-    place = {name: number for number, name in enumerate(names)}
-    labels = np.array([[place.get(one, -1) for one in row] for row in ranked.tolist()], np.int32)
-    parts = (indicators(one, place) for one in (model.predict(test.texts), gold, train[1]))
-    return {**metrics_of(labels, *parts), "predict_ms": 1e3 * seconds / len(test.texts)}
 
 
 def _examples(model: TextClassifier, test: LabelledTexts, seed: int) -> list[Example]:

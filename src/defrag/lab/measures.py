@@ -16,9 +16,9 @@ import numpy as np
 from defrag import registry
 from defrag.agglomeration import FeatureClustering
 from defrag.io import Split
-from defrag.lab.peer_program import peak_memory
+from defrag.lab.peer_program import timed
 from defrag.lab.peers import PEERS, WORD_VECTORS, run_peer, word_vectors
-from defrag.lab.records import size_of, timed
+from defrag.lab.records import costs
 from defrag.lab.texts import TextFiles, run_on_texts
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
 from defrag.presets import choose_for_rows
@@ -62,10 +62,7 @@ def run(
     act = model.transform if clustering else lambda X: ranking_of(model, X, max(K))
     prediction, found = timed(act, test.X)
     result: dict[str, Any] = {
-        "training": training,
-        "prediction": prediction,
-        "peak_memory": peak_memory(),
-        "model_bytes": size_of(model),
+        **costs(training, prediction, model),
         "metrics": {} if clustering else _ranking(found[0], train, test, _constants(job)),
     }
     if "rare" in job["measures"]:
@@ -110,11 +107,9 @@ def _run_preset(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[st
     chosen, (base, reason) = timed(partial(choose, X=train.X, Y=train.Y))
     training, model = timed(base.fit, train.X, train.Y)
     prediction, found = timed(ranking_of, model, test.X, max(K))
+    training = {clock: training[clock] + chosen[clock] for clock in training}
     result = {
-        "training": {clock: training[clock] + chosen[clock] for clock in training},
-        "prediction": prediction,
-        "peak_memory": peak_memory(),
-        "model_bytes": size_of(model),
+        **costs(training, prediction, model),
         "metrics": _ranking(found[0], train, test, _constants(job)),
         "chosen": {"base": reason},
     }

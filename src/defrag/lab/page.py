@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -155,6 +155,12 @@ class Table:
         gap = difference(*(self.rows[place].values[column.key] for place in (best, other)))
         return gap is not None and gap.deviation is not None and abs(gap.mean) > 2 * gap.deviation
 
+    def _marked(self) -> Iterator[tuple[Row, list[tuple[Column, bool]]]]:
+        """Yield each row with the columns, and whether its number is the best of the column."""
+        best = [(column, self.best(column)) for column in self.columns]
+        for place, row in enumerate(self.rows):
+            yield row, [(column, place in found) for column, found in best]
+
     def to_csv(self) -> str:
         """Return means, deviations and numbers of runs of all numbers, shown or not."""
         file = io.StringIO()
@@ -173,13 +179,10 @@ class Table:
             " & ".join(_latex(one) for one in (self.noun, *(c.title for c in self.columns)))
             + r" \\", "\\midrule",
         ]  # fmt: skip
-        best = {column.key: self.best(column) for column in self.columns}
-        for place, row in enumerate(self.rows):
-            cells = [
-                _latex(self.cell(row, column)).replace("±", r"$\pm$") for column in self.columns
-            ]
-            bold = [f"\\textbf{{{cell}}}" if place in best[column.key] else cell
-                    for cell, column in zip(cells, self.columns, strict=True)]  # fmt: skip
+        for row, columns in self._marked():
+            cells = [_latex(self.cell(row, column)).replace("±", r"$\pm$") for column, _ in columns]
+            bold = [f"\\textbf{{{cell}}}" if is_best else cell
+                    for cell, (_, is_best) in zip(cells, columns, strict=True)]  # fmt: skip
             lines.append(" & ".join([_latex(row.name), *bold]) + r" \\")
         return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
 
@@ -197,39 +200,36 @@ class Table:
     @property
     def legend(self) -> list[str]:
         """The distinct meanings of the columns."""
-        meanings = [column.meaning for column in self.columns if column.meaning]
-        return list(dict.fromkeys(meanings))
+        return list(dict.fromkeys(column.meaning for column in self.columns if column.meaning))
 
     def to_markdown(self) -> str:
         """Return the table as Markdown; the best numbers are bold."""
-        best = {column.key: self.best(column) for column in self.columns}
         lines = [
             "| " + " | ".join(["", *(column.title for column in self.columns)]) + " |",
             "|---|" + "---:|" * len(self.columns),
         ]
-        for place, row in enumerate(self.rows):
-            cells = [f"**{text}**" if place in best[column.key] else text
-                     for column in self.columns for text in [self.cell(row, column)]]  # fmt: skip
+        for row, columns in self._marked():
+            texts = [(self.cell(row, column), is_best) for column, is_best in columns]
+            cells = [f"**{text}**" if is_best else text for text, is_best in texts]
             if row.note is not None:
                 cells[0] = row.note
             name = f"*{row.name}*" if row.published else row.name
-            lines.append("| " + " | ".join(_cells([name, *cells])) + " |")
+            cells = [cell.replace("|", "\\|") for cell in (name, *cells)]
+            lines.append("| " + " | ".join(cells) + " |")
         return "\n".join(lines) + "\n"
 
     def to_html(self) -> str:
         """Return the table as HTML, sortable by its headings."""
-        best = {column.key: self.best(column) for column in self.columns}
         heads = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in self.columns)
         rows = []
-        for place, row in enumerate(self.rows):
+        for row, columns in self._marked():
             kind = ' class="published"' if row.published else ""
             cells = [f'<th scope="row">{escape(row.name)}</th>']
             if row.note is not None:
                 span = len(self.columns)
                 cells.append(f'<td class="note" colspan="{span}">{escape(row.note)}</td>')
             else:
-                cells += [self._html_cell(row, column, place in best[column.key])
-                          for column in self.columns]  # fmt: skip
+                cells += [self._html_cell(row, column, is_best) for column, is_best in columns]
             rows.append(f"<tr{kind}>{''.join(cells)}</tr>")
         return (
             f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(self.title)}">'
@@ -266,13 +266,11 @@ class Table:
             table.add_column(
                 (column.short or column.title).replace(" ", "\n"), justify="right", no_wrap=True
             )
-        best = {column.key: self.best(column) for column in self.columns}
-        for place, row in enumerate(self.rows):
+        for row, columns in self._marked():
             cells = []
-            for column in self.columns:
+            for column, is_best in columns:
                 value = row.values.get(column.key)
                 shown = "" if value is None else column.write(value.mean)
-                is_best = place in best[column.key]
                 cells.append(Text(f"{shown}{'*' if is_best else ' '}", "bold" if is_best else ""))
             name = row.name if row.note is None else f"{row.name}: {row.note}"
             table.add_row(Text(name, style="italic" if row.published else ""), *cells)
@@ -310,10 +308,6 @@ def table_of(
         note = None if numbers else "failed: " + "; ".join(result.errors)
         rows.append(Row(result.method, numbers, note))
     return Table(title, [COLUMNS[key] for key in columns], rows, clear=clear)
-
-
-def _cells(texts: list[str]) -> list[str]:
-    return [text.replace("|", "\\|") for text in texts]
 
 
 # --- Pages.

@@ -65,11 +65,11 @@ def _pecos(data: _Inputs, model_folder: Path) -> dict[str, Any]:
     def predict(rows: Any) -> Any:
         return model.predict(rows, only_topk=TOP_K, beam_size=BEAM, threads=1)
 
-    training, model = _timed(train)
+    training, model = timed(train)
     model.save(str(model_folder))
     # Its fast predictor is the one that is read back in this mode.
     model = XLinearModel.load(str(model_folder), is_predict_only=True)
-    prediction, scores = _timed(lambda: predict(data.X_test))
+    prediction, scores = timed(predict, data.X_test)
     ranked = (
         scores.indices[a:b][np.argsort(-scores.data[a:b], kind="stable")]
         for a, b in pairwise(scores.indptr)
@@ -99,12 +99,12 @@ def _omikuji(data: _Inputs, model_folder: Path, **other: Any) -> dict[str, Any]:
     def pairs_of(row: Any) -> list[tuple[int, float]]:
         return list(zip(row.indices.tolist(), row.data.tolist(), strict=True))
 
-    training, model = _timed(train)
+    training, model = timed(train)
     model_folder.mkdir()
     model.save(str(model_folder))
     # It has no call for many rows. Making its pairs is not counted.
     rows = [pairs_of(data.X_test[[i]]) for i in range(data.X_test.shape[0])]
-    prediction, answers = _timed(lambda: [predict(row) for row in rows])
+    prediction, answers = timed(lambda: [predict(row) for row in rows])
     ranked = ([label for label, _ in answer] for answer in answers)
     return _found(data, training, prediction, ranked, _median_ms(predict, rows[:N_SINGLE]))
 
@@ -123,9 +123,9 @@ def _napkinxc(data: _Inputs, model_folder: Path, **settings: Any) -> dict[str, A
     def predict(rows: Any) -> Any:
         return model.predict(rows, top_k=TOP_K)
 
-    training, model = _timed(train)
+    training, model = timed(train)
     model.load()
-    prediction, ranked = _timed(lambda: predict(data.X_test))
+    prediction, ranked = timed(predict, data.X_test)
     return _found(data, training, prediction, ranked, _median_ms(predict, data.rows))
 
 
@@ -167,9 +167,10 @@ def _found(
     return {"training": training, "prediction": prediction, "single_row_ms": single_ms}
 
 
-def _timed(work: Callable[[], Any]) -> tuple[dict[str, float], Any]:
+def timed(work: Callable[..., Any], *arguments: Any) -> tuple[dict[str, float], Any]:
+    """Return the CPU and wall seconds of a call, and its result."""
     wall, cpu = time.perf_counter(), time.process_time()
-    result = work()
+    result = work(*arguments)
     return {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}, result
 
 
@@ -204,28 +205,33 @@ def peak_memory() -> int:
     return largest if sys.platform == "darwin" else largest * 1024
 
 
-def main() -> int:
-    """Run the program that the command line names."""
-    name, folder = sys.argv[1], Path(sys.argv[2])
+def answer(work: Callable[[str, Path], dict[str, Any]]) -> None:
+    """Print what a function returns for the program and the folder of the command line."""
     threading.Thread(target=end_with_the_caller, daemon=True).start()
+    # Only results go to standard output; everything that the programs print goes to stderr.
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        os.dup2(2, 1)
+        json.dump(work(sys.argv[1], Path(sys.argv[2])), out)
+
+
+def described(package: str, model_folder: Path) -> dict[str, Any]:
+    """Return the size of a model, the memory so far, and the version of a program."""
+    files = [file for file in model_folder.rglob("*") if file.is_file()]
+    return {
+        "model_bytes": sum(file.stat().st_size for file in files),
+        "peak_memory": peak_memory(),
+        "version": importlib.metadata.version(package),
+    }
+
+
+def _run(name: str, folder: Path) -> dict[str, Any]:
     if name == "fasttext":
         _fasttext(folder)
-        json.dump({}, sys.stdout)
-        return 0
+        return {}
     package, run = PROGRAMS[name]
-    # Only results go to standard output; everything that the programs print goes to stderr.
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    model_folder = folder / "model"
-    result = run(_Inputs(folder), model_folder)
-    files = [file for file in model_folder.rglob("*") if file.is_file()]
-    result["model_bytes"] = sum(file.stat().st_size for file in files)
-    result["peak_memory"] = peak_memory()
-    result["version"] = importlib.metadata.version(package)
-    with out:
-        json.dump(result, out)
-    return 0
+    found = run(_Inputs(folder), folder / "model")
+    return {**found, **described(package, folder / "model")}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    answer(_run)

@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -26,6 +25,7 @@ from defrag.baselines import Parabel
 from defrag.classifiers._support import unit_rows
 from defrag.io import Split, write_xmc
 from defrag.lab import peer_program, text_program
+from defrag.lab.peer_program import timed
 from defrag.typing import Csr
 
 PEERS_PYTHON = "DEFRAG_PEERS_PYTHON"
@@ -87,23 +87,19 @@ def run_peer(
     The cost of ``groups`` of features that stand before it is part of training and prediction.
     Returns times, memory, size and version, and the best labels of the test points.
     """
-    begin, wall = time.process_time(), time.perf_counter()
-    X = train.X if groups is None else groups.fit(train.X, train.Y).transform(train.X)
-    fitting, waiting = time.process_time() - begin, time.perf_counter() - wall
-    begin, wall = time.process_time(), time.perf_counter()
-    X_test = test.X if groups is None else groups.transform(test.X)
-    pooling, pooled = time.process_time() - begin, time.perf_counter() - wall
+    X, X_test, more = train.X, test.X, {}
+    if groups is not None:
+        more["training"], X = timed(lambda: groups.fit(train.X, train.Y).transform(train.X))
+        more["prediction"], X_test = timed(groups.transform, test.X)
     with tempfile.TemporaryDirectory(prefix="defrag-") as place:
         folder = Path(place)
         write_inputs(folder, X, train.Y, X_test, seed)
         result = call_program(name, folder)
         labels = np.load(folder / "predictions.npy")
-    if groups is not None:
-        result["training"]["cpu"] += fitting
-        result["training"]["wall"] += waiting
-        result["prediction"]["cpu"] += pooling
-        result["prediction"]["wall"] += pooled
-    result["cluster_cpu"] = fitting if groups is not None else 0.0
+    for part, seconds in more.items():
+        for clock in seconds:
+            result[part][clock] += seconds[clock]
+    result["cluster_cpu"] = more["training"]["cpu"] if more else 0.0
     return result, labels
 
 

@@ -18,9 +18,8 @@ import platform
 import statistics
 import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import defrag
 from defrag.exceptions import FormatError, FormatWarning
+from defrag.lab.peer_program import peak_memory
 
 if TYPE_CHECKING:
     from defrag.lab.corpus import Facts
@@ -386,11 +386,14 @@ def machine() -> dict[str, Any]:
     }
 
 
-def timed(work: Callable[..., Any], *arguments: Any) -> tuple[dict[str, float], Any]:
-    """Return the CPU and wall seconds of a call, and its result."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = work(*arguments)
-    return {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}, result
+def costs(training: Any, prediction: Any, model: Any) -> dict[str, Any]:
+    """Return the fields of a record on what a model has cost."""
+    return {
+        "training": training,
+        "prediction": prediction,
+        "peak_memory": peak_memory(),
+        "model_bytes": size_of(model),
+    }
 
 
 def size_of(model: Any) -> int:

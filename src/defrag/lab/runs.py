@@ -169,7 +169,7 @@ def run_jobs(
             key: crew.submit(job, folders[job.data.fingerprint]) for key, job in missing.items()
         }
         for job in wanted:
-            yield job, running[job.key].result() if job.key in running else _of(store, job)
+            yield job, running[job.key].result() if job.key in running else _kept(job, store)
 
 
 @dataclass(frozen=True)
@@ -213,9 +213,7 @@ def run_all(
             with progress_pulse(f"[{place}/{len(jobs)}] {name}"):
                 pair = next(running)
         except KeyboardInterrupt:
-            raise Interrupted(
-                [(one, store.get(one.key) or _not_run(one)) for one in jobs]
-            ) from None
+            raise Interrupted([(one, _kept(one, store)) for one in jobs]) from None
         pairs.append(pair)
         record = pair[1]
         if UNKEPT in record:
@@ -243,15 +241,13 @@ def is_stored(job: Job, store: Store, *, limit: float | None = None, retry: bool
     return not (retry or cut)
 
 
+def _kept(job: Job, store: Store) -> Record:
+    """Return the record of a job, or one that says that it was not run."""
+    return store.get(job.key) or _not_run(job)
+
+
 def _not_run(job: Job) -> Record:
     return {**job.to_json(), "status": NOT_RUN, "error": "was not started"}
-
-
-def _of(store: Store, job: Job) -> Record:
-    record = store.get(job.key)
-    if record is None:  # pragma: no cover - it was stored a line before
-        raise KeyError(job.key)
-    return record
 
 
 def _shared(corpus: Corpus, stack: ExitStack) -> Path | OSError:
@@ -304,16 +300,11 @@ class _Crew:
         with self._lock:
             self._processes.discard(process)
             if not self._stopped.is_set() and not record.pop("passing", False):
-                record |= self._keep(record)
+                try:
+                    self._store.append(record)
+                except OSError as error:
+                    record[UNKEPT] = str(error)
         return record
-
-    def _keep(self, record: Record) -> Record:
-        """Write a record; return the fields that say why it could not be written, if so."""
-        try:
-            self._store.append(record)
-        except OSError as error:
-            return {UNKEPT: str(error)}
-        return {}
 
 
 def _start(job: Job, folder: Path, *, shown: bool) -> subprocess.Popen[str]:

@@ -11,14 +11,9 @@ many labels; ``settings`` of the answer says which, and a small grid is searched
 
 from __future__ import annotations
 
-import importlib.metadata
 import itertools
 import json
-import os
 import pickle
-import sys
-import threading
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -255,53 +250,32 @@ def _gain(labels: Any, gold: list[list[int]]) -> float:
     return float(np.mean(found))
 
 
-def _clock() -> dict[str, float]:
-    return {"cpu": time.process_time(), "wall": time.perf_counter()}
+def _run(name: str, folder: Path) -> dict[str, Any]:
+    from peer_program import described, timed  # noqa: PLC0415 - beside this file
 
-
-def _since(begin: dict[str, float]) -> dict[str, float]:
-    return {name: value - begin[name] for name, value in _clock().items()}
-
-
-def main() -> int:
-    """Run the program that the command line names."""
-    from peer_program import end_with_the_caller, peak_memory  # noqa: PLC0415 - beside this file
-
-    name, folder = sys.argv[1], Path(sys.argv[2])
-    threading.Thread(target=end_with_the_caller, daemon=True).start()
     package, learn, grid = PROGRAMS[name]
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # only results go to standard output
-    parts = {part: Texts(folder / f"{part}.json") for part in ("train", "dev", "test")}
+    train, dev, test = (Texts(folder / f"{part}.json") for part in ("train", "dev", "test"))
     n_labels = int(json.loads((folder / "n_labels.json").read_text()))
     best: tuple[Any, ...] = (-1.0,)
     for number, settings in enumerate(grid):
         place = folder / f"model{number}"
         place.mkdir()
-        begin = _clock()
-        predict, save = learn(parts["train"], n_labels, place, **settings)
-        training = _since(begin)
+        training, (predict, save) = timed(partial(learn, train, n_labels, place, **settings))
         save()
-        dev = predict(parts["dev"].texts)
-        gain = _gain(dev[0], parts["dev"].labels)
+        of_dev = predict(dev.texts)
+        gain = _gain(of_dev[0], dev.labels)
         if gain > best[0]:
-            best = gain, settings, training, predict, dev, place
-    _, settings, training, predict, dev, place = best
-    begin = _clock()
-    test = predict(parts["test"].texts)
-    prediction = _since(begin)
-    for part, (labels, scores) in (("dev", dev), ("test", test)):
+            best = gain, settings, training, predict, of_dev, place
+    _, settings, training, predict, of_dev, place = best
+    prediction, of_test = timed(predict, test.texts)
+    for part, (labels, scores) in (("dev", of_dev), ("test", of_test)):
         np.savez(folder / f"{part}.npz", labels=labels, scores=scores)
-    files = [file for file in place.rglob("*") if file.is_file()]
-    with out:
-        json.dump({
-            "training": training, "prediction": prediction, "peak_memory": peak_memory(),
-            "model_bytes": sum(file.stat().st_size for file in files),
-            "settings": {"tried": len(grid), **settings},
-            "version": importlib.metadata.version(package),
-        }, out)  # fmt: skip
-    return 0
+    tried = {"tried": len(grid), **settings}
+    costs = {"training": training, "prediction": prediction}
+    return {**costs, "settings": tried, **described(package, place)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from peer_program import answer
+
+    answer(_run)

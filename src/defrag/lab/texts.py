@@ -21,10 +21,10 @@ import numpy as np
 from scipy import sparse
 
 from defrag.io import LabelledTexts, load_dataset, read_texts
-from defrag.lab.corpus import Corpus, Facts, corpus_of_texts, indicators
-from defrag.lab.peer_program import peak_memory
+from defrag.lab.corpus import Corpus, Facts, corpus_of_texts, indicators, some_texts
+from defrag.lab.peer_program import timed
 from defrag.lab.peers import TEXT_PEERS, run_text_peer
-from defrag.lab.records import size_of, timed
+from defrag.lab.records import costs
 from defrag.metrics import evaluate
 from defrag.metrics._ranked import hits_of
 from defrag.specs import build
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.specs import Spec
+    from defrag.text import TextClassifier
     from defrag.typing import Csr
 
 DEPTH = 50
@@ -106,8 +107,7 @@ def ngram_corpus(name: str) -> Corpus:
         files = TextFiles.of(source)
         train, test = read_texts(files.train), read_texts(files.test)
         draw = np.random.default_rng(0).permutation(len(train.texts))[:_NGRAM_TEXTS].tolist()
-        train = LabelledTexts([train.texts[i] for i in draw],
-                              [(train.labels or [])[i] for i in draw])  # fmt: skip
+        train = some_texts(train, draw)
     counts = Counter(chain.from_iterable(train.labels or ()))
     kept = set(sorted(counts, key=lambda label: (-counts[label], label))[:_NGRAM_LABELS])
     train, test = (_with_labels(half, kept) for half in (train, test))
@@ -171,20 +171,12 @@ def run_on_texts(job: dict[str, Any], files: TextFiles) -> tuple[dict[str, Any],
         lambda: model.fit(train.texts, train.labels, thesaurus=thesaurus or None, **given)
     )
     prediction, _ = timed(lambda: model.predict_topk(test.texts))
-    gold, place = _gold(train, test, model.classes_.tolist())
-    ranked, _ = model.predict_topk(test.texts, DEPTH)
-    labels = np.array([[place.get(one, -1) for one in row] for row in ranked.tolist()], np.int32)
-    answers = indicators(model.predict(test.texts), place)
-    return (
-        {
-            "reading": reading, "training": training, "prediction": prediction,
-            "peak_memory": peak_memory(), "model_bytes": size_of(model),
-            "metrics": metrics_of(labels, answers, *gold),
-            "chosen": {"features": model.vectorizer_.trial_, "answers": model.answering_},
-        },
-        model,
-        None,
-    )  # fmt: skip
+    found = {
+        "reading": reading, **costs(training, prediction, model),
+        "metrics": metrics_of_model(model, train, test),
+        "chosen": {"features": model.vectorizer_.trial_, "answers": model.answering_},
+    }  # fmt: skip
+    return found, model, None
 
 
 def _run_peer(kind: str, parts: _Parts) -> dict[str, Any]:
@@ -193,7 +185,7 @@ def _run_peer(kind: str, parts: _Parts) -> dict[str, Any]:
     gold, place = _gold(train, test)
     if dev is None:  # programs choose their settings and their threshold on a tenth
         held = np.arange(len(train.texts)) % 10 == 9
-        train, dev = _some(train, ~held), _some(train, held)
+        train, dev = (some_texts(train, np.flatnonzero(part).tolist()) for part in (~held, held))
     known = [[[one for one in row if one in place] for row in part.labels or ()]
              for part in (train, dev, test)]  # fmt: skip
     given = [
@@ -204,11 +196,6 @@ def _run_peer(kind: str, parts: _Parts) -> dict[str, Any]:
     cut = best_cut(*of_dev, indicators(known[1], place))
     answers = as_matrix(of_test[0], (of_test[1] > cut) & (of_test[0] >= 0), len(place))
     return {**found, "metrics": metrics_of(of_test[0], answers, *gold)}
-
-
-def _some(texts: LabelledTexts, kept: NDArray[np.bool_]) -> LabelledTexts:
-    rows, labels = np.flatnonzero(kept).tolist(), texts.labels or []
-    return type(texts)([texts.texts[i] for i in rows], [labels[i] for i in rows])
 
 
 _Parts: TypeAlias = "tuple[LabelledTexts, LabelledTexts | None, LabelledTexts]"
@@ -233,6 +220,16 @@ def _gold(
 
 
 # --- Metrics of rankings and of answers.
+
+
+def metrics_of_model(
+    model: TextClassifier, train: LabelledTexts, test: LabelledTexts
+) -> dict[str, float]:
+    """Return all metrics of a model on test texts."""
+    gold, place = _gold(train, test, model.classes_.tolist())
+    ranked, _ = model.predict_topk(test.texts, DEPTH)
+    labels = np.array([[place.get(one, -1) for one in row] for row in ranked.tolist()], np.int32)
+    return metrics_of(labels, indicators(model.predict(test.texts), place), *gold)
 
 
 def metrics_of(labels: NDArray[np.int32], answers: Csr, Y: Csr, Y_train: Csr) -> dict[str, float]:

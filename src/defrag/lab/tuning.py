@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defrag.io import LabelledTexts
+from defrag.lab.corpus import some_texts
 from defrag.lab.page import COLUMNS, Facts, Page, Row, Section, Table
+from defrag.lab.peer_program import timed
 from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
-from defrag.lab.records import single, timed
+from defrag.lab.records import single
 from defrag.metrics.ranking import ndcg, precision
 from defrag.specs import FOCUS, parse_composite
 from defrag.text import TextClassifier
@@ -120,14 +122,12 @@ def _measured(
     trial: Trial, data: LabelledTexts, held: NDArray[np.bool_], run: dict[str, Any]
 ) -> dict[str, float]:
     """Train on the texts that are not held out, and measure on the others."""
-    parts = [np.flatnonzero(part).tolist() for part in (~held, held)]
-    texts = [[data.texts[i] for i in part] for part in parts]
-    labels = [[(data.labels or [])[i] for i in part] for part in parts]
+    train, test = (some_texts(data, np.flatnonzero(part).tolist()) for part in (~held, held))
     model = trial.model(**run).set_params(answers=None)
-    took, _ = timed(lambda: model.fit(texts[0], labels[0]))
-    found = model.predict_topk(texts[1], _K)[0]
+    took, _ = timed(model.fit, *train)
+    found, true = model.predict_topk(test.texts, _K)[0], test.labels
     k = min(_K, found.shape[1])
-    gains = {"P@1": precision(labels[1], found), f"nDCG@{_K}": ndcg(labels[1], found, k)}
+    gains = {"P@1": precision(true, found), f"nDCG@{_K}": ndcg(true, found, k)}
     return {**gains, "train_wall": took["wall"]}
 
 
