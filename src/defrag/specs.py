@@ -81,6 +81,11 @@ def parse_value(text: str) -> Any:
     return text
 
 
+def with_setting(word: str, parameter: str, value: Any) -> str:
+    """Return a word with one more parameter."""
+    return f"{word}{',' if ':' in word else ':'}{parameter}={value}"
+
+
 def find_class(word: str, role: registry.Role) -> type[Any]:
     """Return the class of an estimator by its word.
 

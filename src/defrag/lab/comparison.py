@@ -7,10 +7,10 @@ figures of ``FIGURES``.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import fmean
 from typing import Any
 
@@ -160,7 +160,8 @@ def rare_plot(results: Sequence[Result], most: int = 4) -> list[Plot]:
         if found := result.measured("rare"):
             edges = found[0]["edges"]
             columns = zip(*(one["precision"] for one in found), strict=True)
-            series.append(Series(result.method, [], [_mean(column) for column in columns]))
+            known = [[value for value in column if value is not None] for column in columns]
+            series.append(Series(result.method, [], [fmean(one or [0.0]) for one in known]))
     if not series:
         return []
     names = [f"{low}-{high}" for low, high in pairwise(edges)]
@@ -211,10 +212,6 @@ def _described(values: dict[str, Any]) -> str:
 
 def _distinct(values: Any) -> str:
     return "; ".join(dict.fromkeys(str(value) for value in values))
-
-
-def _mean(values: Sequence[float | None]) -> float:
-    return fmean([value for value in values if value is not None] or [0.0])
 
 
 # --- The labels that gain and lose most from one method to another, as tables and figures.
@@ -281,7 +278,7 @@ def label_tables(results: Sequence[Result], names: Names = None) -> list[Table]:
     Methods without counts by label are skipped.
     """
     tables = []
-    for other in results[1:]:
+    for other, found in _changed(results):
         rows = [
             Row(_name(one.label, names), single({
                 "label_points": one.points,
@@ -289,30 +286,32 @@ def label_tables(results: Sequence[Result], names: Names = None) -> list[Table]:
                 "label_after": one.after,
                 "label_change": one.difference,
             }))
-            for one in changes(results[0], other)
+            for one in found
         ]  # fmt: skip
-        if rows:
-            title = f"{other.data}: labels that gain and lose most, {_versus(results[0], other)}"
-            tables.append(Table(title, _COLUMNS, rows, "label"))
+        title = f"{other.data}: labels that gain and lose most, {_versus(results[0], other)}"
+        tables.append(Table(title, _COLUMNS, rows, "label"))
     return tables
 
 
 def label_plots(results: Sequence[Result], names: Names = None, most: int = 3) -> list[Plot]:
     """Return gains and losses as bars, for the first few methods."""
-    plots: list[Plot] = []
+    return [
+        bars(
+            f"{other.data}: gains and losses by label, {_versus(results[0], other)}",
+            "Change of recall@5 of the labels that gain and lose most.",
+            [Series(other.method, [], [one.difference for one in found])],
+            [_name(one.label, names) for one in found],
+            ("label", "change of recall@5"),
+        )
+        for other, found in islice(_changed(results), most)
+    ]
+
+
+def _changed(results: Sequence[Result]) -> Iterator[tuple[Result, list[Change]]]:
+    """Yield the methods that gain or lose against the first one, with the labels."""
     for other in results[1:]:
-        found = changes(results[0], other)
-        if found and len(plots) < most:
-            plots.append(
-                bars(
-                    f"{other.data}: gains and losses by label, {_versus(results[0], other)}",
-                    "Change of recall@5 of the labels that gain and lose most.",
-                    [Series(other.method, [], [one.difference for one in found])],
-                    [_name(one.label, names) for one in found],
-                    ("label", "change of recall@5"),
-                )
-            )
-    return plots
+        if found := changes(results[0], other):
+            yield other, found
 
 
 def _hits(result: Result) -> dict[str, Any] | None:
@@ -340,7 +339,7 @@ _SPLIT = ("cluster_cpu", "dimension")
 
 
 def _by_size(
-    results: Sequence[Result], keys: Sequence[str], title: str, metric: str = "P@3"
+    results: Sequence[Result], *, keys: Sequence[str], title: str = "", metric: str = "P@3"
 ) -> list[Plot]:
     """Return one figure per cost, with a line through the group sizes of each variant."""
     families: dict[str, list[tuple[str, Result]]] = {}
@@ -368,16 +367,6 @@ def _by_size(
             )
         )
     return plots
-
-
-def tradeoff(results: Sequence[Result]) -> list[Plot]:
-    """Return the trade-off figures of the paper: P@3 against five costs."""
-    return _by_size(results, _TRADED, "")
-
-
-def split(results: Sequence[Result]) -> list[Plot]:
-    """Return the figures on k-means and nDCG splits."""
-    return _by_size(results, _SPLIT, " of two splits")
 
 
 def erasure(results: Sequence[Result]) -> list[Plot]:
@@ -424,8 +413,8 @@ FIGURES: dict[str, Callable[[Sequence[Result]], list[Plot]]] = {
     "cost": cost_plots,
     "pareto": partial(cost_plots, front=True),
     "rare": rare_plot,
-    "tradeoff": tradeoff,
-    "split": split,
+    "tradeoff": partial(_by_size, keys=_TRADED),
+    "split": partial(_by_size, keys=_SPLIT, title=" of two splits"),
     "erasure": erasure,
     "sizes": sizes,
 }

@@ -92,25 +92,12 @@ class Corpus:
             ours, theirs = (self._matrices[f"{half}.{axis}"].shape[1] for half in ("train", "test"))
             if ours != theirs:
                 raise ValueError(f"{name}: {ours} {noun}s in training, {theirs} in the test points")
-        self.facts = Facts(
-            name,
-            _fingerprint(self._matrices),
-            *self._matrices["train.X"].shape,
-            self._matrices["train.Y"].shape[1],
-            self._matrices["test.X"].shape[0],
-            A,
-            B,
+        self.train, self.test = (
+            Split(self._matrices[f"{half}.X"], self._matrices[f"{half}.Y"])
+            for half in ("train", "test")
         )
-
-    @property
-    def train(self) -> Split:
-        """The training points."""
-        return Split(self._matrices["train.X"], self._matrices["train.Y"])
-
-    @property
-    def test(self) -> Split:
-        """The test points."""
-        return Split(self._matrices["test.X"], self._matrices["test.Y"])
+        sizes = *self.train.X.shape, self.train.Y.shape[1], self.test.X.shape[0]
+        self.facts = Facts(name, _fingerprint(self._matrices), *sizes, A, B)
 
     def sampled(self, n_points: int, n_test: int | None = None, seed: int = 0) -> Corpus:
         """Return a corpus with some of the points, chosen at random.

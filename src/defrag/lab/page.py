@@ -375,7 +375,9 @@ class Section:
         for block in self.blocks:
             parts.append(block.to_html())
             if isinstance(block, Table):
-                parts.append(_list([*(f"★ {one}" for one in block.best_legend), *block.legend]))
+                legend = [*(f"★ {one}" for one in block.best_legend), *block.legend]
+                items = "".join(f"<li>{escape(item)}</li>" for item in legend)
+                parts.append(f'<ul class="legend">{items}</ul>')
         if self.plots:
             parts.append(f'<div class="figures">{"".join(p.to_html() for p in self.plots)}</div>')
         return "\n".join([*parts, "</section>"])
@@ -443,10 +445,6 @@ class Page:
         """Return the report as Markdown, without figures."""
         sections = "\n".join(section.to_markdown() for section in self.sections)
         return f"# {self.title}\n\n{self.lead}\n\n{sections}"
-
-
-def _list(items: Sequence[str]) -> str:
-    return f'<ul class="legend">{"".join(f"<li>{escape(item)}</li>" for item in items)}</ul>'
 
 
 def _resource(name: str) -> str:

@@ -126,10 +126,8 @@ def lines(
         missing = max(0.0, least_span - (high - low)) / 2  # a small range would look large
         axes.set_ylim(low - missing, high + missing)
         _move_apart(notes)
-        axes.set_xlabel(axis_labels[0])
-        axes.set_ylabel(axis_labels[1])
 
-    return Plot(title, caption, _svg(title, draw, series), series)
+    return Plot(title, caption, _svg(title, draw, series, axis_labels), series)
 
 
 def _move_apart(notes: list[Any]) -> None:
@@ -163,10 +161,8 @@ def bars(
         look = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if turned else {}
         axes.set_xticks(range(len(categories)), categories, **look)
         axes.grid(visible=False, axis="x")
-        axes.set_xlabel(axis_labels[0])
-        axes.set_ylabel(axis_labels[1])
 
-    return Plot(title, caption, _svg(title, draw, series), series)
+    return Plot(title, caption, _svg(title, draw, series, axis_labels), series)
 
 
 def _log_axis(axes: Any) -> None:
@@ -193,7 +189,7 @@ def log_ticks(low: float, high: float) -> list[float]:
     return found
 
 
-def _svg(title: str, draw: Any, series: Sequence[Series]) -> str:
+def _svg(title: str, draw: Any, series: Sequence[Series], axis_labels: tuple[str, str]) -> str:
     import matplotlib as mpl  # noqa: PLC0415 - an extra
     from matplotlib.figure import Figure  # noqa: PLC0415 - likewise
 
@@ -202,7 +198,8 @@ def _svg(title: str, draw: Any, series: Sequence[Series]) -> str:
     rows = -(-len(series) // columns) if len(series) > 1 else 0
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": title}):
         figure = Figure(figsize=(_SIZE[0], _SIZE[1] + 0.2 * rows), layout="constrained")
-        draw(figure.add_subplot())
+        axes = figure.add_subplot(xlabel=axis_labels[0], ylabel=axis_labels[1])
+        draw(axes)
         if rows:
             figure.legend(loc="outside lower center", ncols=columns, fontsize=9.5)
         out = io.StringIO()

@@ -410,12 +410,3 @@ def draw_picture(folder: Path) -> str:
 
 _LEAST = 60.0
 """Where the bars of nDCG@5 begin."""
-
-
-def points_in_picture(svg: str) -> dict[str, list[float]]:
-    """Return the numbers in the ``<desc>`` of a picture."""
-    found = re.search(r"<desc>(.*?)</desc>", svg, re.DOTALL)
-    if found is None:
-        raise ValueError("the picture has no <desc>")
-    numbers: dict[str, list[float]] = json.loads(found[1])
-    return numbers

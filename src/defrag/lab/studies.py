@@ -14,7 +14,7 @@ from defrag.io.datasets import REPOSITORY
 from defrag.lab.corpus import place_of
 from defrag.lab.peers import PEERS, TEXT_PEERS, WORD_VECTORS
 from defrag.lab.texts import NGRAM_SETS, TEXT_SETS
-from defrag.specs import FOCUS, NONE, Spec, describe, parse_composite, parse_groups
+from defrag.specs import FOCUS, NONE, Spec, describe, parse_composite, parse_groups, with_setting
 from defrag.text import TextClassifier
 
 
@@ -185,7 +185,7 @@ def _clusterings(n_clusters: int, data: str, without: Sequence[str] = ()) -> lis
     }
     return [
         Line(f"{name}, {n_clusters}", "parabel",
-             f"{word}{',' if ':' in word else ':'}n_clusters={n_clusters}", data=(data,),
+             with_setting(word, "n_clusters", n_clusters), data=(data,),
              seeds=1 if name in {"BCLS", "DEFRAG-G"} else None)  # they take minutes
         for name, word in words.items() if name not in without
     ]  # fmt: skip
@@ -193,26 +193,24 @@ def _clusterings(n_clusters: int, data: str, without: Sequence[str] = ()) -> lis
 
 def _sizes() -> list[Line]:
     """Return each variant at four group sizes, of one tree and of three."""
+    variants = {
+        "X": "defrag",
+        "XY": "defrag:representation=xy",
+        "Hybrid": "hybrid",
+        "top features": "top-features",
+        "random": "random-groups",
+    }
     lines = []
-    for trees in (1, 3):
-        variants = {
-            "X": "defrag",
-            "XY": "defrag:representation=xy",
-            "Hybrid": "hybrid",
-            "top features": "top-features",
-            "random": "random-groups",
-        }
-        for name, word in variants.items():
-            if trees == 3 and name in {"top features", "random"}:
-                continue
-            lines += [
-                Line(f"{name}, {trees} trees, d0 = {size}".replace("1 trees", "1 tree"),
-                     f"parabel:n_trees={trees}",
-                     f"{word}{',' if ':' in word else ':'}max_cluster_size={size}")
-                for size in (32, 16, 8, 4)
-            ]  # fmt: skip
-        lines.append(Line(f"all features, {trees} trees".replace("1 trees", "1 tree"),
-                          f"parabel:n_trees={trees}"))  # fmt: skip
+    for noun, word, names in (
+        ("1 tree", "parabel:n_trees=1", list(variants)),
+        ("3 trees", "parabel:n_trees=3", ["X", "XY", "Hybrid"]),
+    ):
+        lines += [
+            Line(f"{name}, {noun}, d0 = {size}", word,
+                 with_setting(variants[name], "max_cluster_size", size))
+            for name in names for size in (32, 16, 8, 4)
+        ]  # fmt: skip
+        lines.append(Line(f"all features, {noun}", word))
     return lines
 
 
@@ -234,7 +232,7 @@ def _ngrams() -> list[Line]:
         "hashing": "hash-groups",
     }
     more = {
-        f", {name}{suffix}": f"{word}{',' if ':' in word else ':'}max_cluster_size={size}"
+        f", {name}{suffix}": with_setting(word, "max_cluster_size", size)
         for size, suffix in ((8, ""), (32, ", d/32"))
         for name, word in sized.items()
     }
@@ -474,9 +472,8 @@ _ALL = [
         "How many entries of a row are kept, chosen on held-out training points: a row of c "
         "entries keeps budget times the square root of c; 're-weighted' keeps all of them.",
         [
-            Line(f"{name}, {trees} trees".replace("1 trees", "1 tree"),
-                 f"label-tree:n_trees={trees}", groups)
-            for trees in (1, 3)
+            Line(f"{name}, {noun}", f"label-tree:n_trees={noun[0]}", groups)
+            for noun in ("1 tree", "3 trees")
             for name, groups in (("all entries", NONE),
                                  *((f"budget {size}", f"{FOCUS}:budget={size}")
                                    for size in (4, 6, 8)),

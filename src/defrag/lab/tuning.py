@@ -21,7 +21,7 @@ from defrag.lab.peer_program import timed
 from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
 from defrag.lab.records import single
 from defrag.metrics.ranking import ndcg, precision
-from defrag.specs import FOCUS, parse_composite
+from defrag.specs import FOCUS, parse_composite, with_setting
 from defrag.text import TextClassifier
 from defrag.text.classifier import default_vectorizer
 from defrag.text.ranker import fold_of
@@ -61,9 +61,8 @@ class Trial:
 
     def model(self, **run: Any) -> TextClassifier:
         """Return the unfitted model; ``run`` is its seed and its threads."""
-        word = CLASSIFIERS[self.classifier]
-        cost = f"{',' if ':' in word else ':'}C={self.cost}"
-        _, base = parse_composite(word + cost, FOCUS)
+        word = with_setting(CLASSIFIERS[self.classifier], "C", self.cost)
+        _, base = parse_composite(word, FOCUS)
         return TextClassifier(base, default_vectorizer(**FEATURES[self.features]), **run)
 
 
