@@ -132,7 +132,8 @@ class ErrorGroup(TyperGroup):
             try:
                 outcome = super().main(*args, **options)
             except CommandError as error:
-                outcome = _Outcome(_usage_message(error), BAD_INPUT)
+                form: Any = getattr(error, "format_message", error.__str__)
+                outcome = _Outcome(str(form()).rstrip("."), BAD_INPUT)
             except typer.Abort:  # Ctrl-C before or after the command, in older versions of typer
                 outcome = _INTERRUPT
         if outcome == INTERRUPTED:  # the same, in newer versions
@@ -179,11 +180,6 @@ def _describe(error: Exception) -> _Outcome:
     else:
         text = str(error)
     return _Outcome(text, code)
-
-
-def _usage_message(error: Exception) -> str:
-    form: Any = getattr(error, "format_message", error.__str__)
-    return str(form()).rstrip(".")
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -78,15 +78,9 @@ def cluster(
 ) -> None:
     """Find groups of features and write them as a group file."""
     check_stdout(groups, as_json=as_json)
-    check_targets(
-        {"GROUPS": groups, "--agglomerated": agglomerated},
-        {
-            "DATA": data,
-            "--labels": labels,
-            "--representation": representation,
-            "--vocabulary": vocabulary,
-        },
-    )
+    inputs = {"DATA": data, "--labels": labels}
+    named = {"--representation": representation, "--vocabulary": vocabulary}
+    check_targets({"GROUPS": groups, "--agglomerated": agglomerated}, {**inputs, **named})
     if agglomerated is None:
         for name in _VALUE_PARAMETERS:
             if name in parameters:
@@ -131,9 +125,8 @@ def _set_word_vectors(estimator: FeatureClustering, vocabulary: str | None, poin
             raise ValueError("--vocabulary requires a --representation of word vectors")
         return
     if vocabulary is None:
-        raise ValueError(
-            f"--representation {given}: word vectors require --vocabulary (or use x or xy)"
-        )
+        hint = "word vectors require --vocabulary (or use x or xy)"
+        raise ValueError(f"--representation {given}: {hint}")
     n_features = points.X.shape[1]
     words = read_names(vocabulary, n_features, "word", "feature")
     with progress_pulse(f"reading {escaped(given)}"):
@@ -144,17 +137,10 @@ def _set_word_vectors(estimator: FeatureClustering, vocabulary: str | None, poin
 
 def _report(estimator: FeatureClustering, *, as_json: bool) -> None:
     n_dropped = int((estimator.labels_ < 0).sum())
+    n_features, n_groups = len(estimator.labels_), estimator.n_clusters_
     if as_json:
-        print_json(
-            {
-                "n_features": len(estimator.labels_),
-                "n_clusters": estimator.n_clusters_,
-                "n_dropped": n_dropped,
-                "balance": balance(estimator.labels_, estimator.n_clusters_),
-            }
-        )
+        counts = {"n_features": n_features, "n_clusters": n_groups, "n_dropped": n_dropped}
+        print_json({**counts, "balance": balance(estimator.labels_, n_groups)})
     else:
         dropped = f", {n_dropped} dropped" if n_dropped else ""
-        print_message(
-            f"{len(estimator.labels_)} features in {estimator.n_clusters_} groups{dropped}"
-        )
+        print_message(f"{n_features} features in {n_groups} groups{dropped}")

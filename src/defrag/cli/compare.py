@@ -73,7 +73,7 @@ class Reports:
 
     def write(self, page: Callable[[], Page]) -> None:
         """Write a page as HTML, as Markdown or both, where a path is given."""
-        if (self.report, self.markdown, self.csv, self.latex) != (None,) * 4:
+        if any(path is not None for path in vars(self).values()):
             made = page()
             table = next(b for one in made.sections for b in one.blocks if isinstance(b, Table))
             write_text(self.csv, table.to_csv)
@@ -134,22 +134,16 @@ def compare(
     as_json: JsonFlag = False,
 ) -> None:
     """Train, evaluate and compare methods."""
-    check_targets(
-        {f"--{name}": path for name, path in vars(reports).items()},
-        {
-            "TRAIN": train,
-            "TEST": test,
-            "--train-labels": train_labels,
-            "--test-labels": test_labels,
-            "--label-names": label_names,
-        },
-    )
+    given = {"TRAIN": train, "TEST": test, "--label-names": label_names}
+    of_labels = {"--train-labels": train_labels, "--test-labels": test_labels}
+    outputs = {f"--{name}": path for name, path in vars(reports).items()}
+    check_targets(outputs, {**given, **of_labels})
     if predictions and order_by:
         raise ValueError("--predictions are those of TEST, which --order-by replaces")
     sys.path.insert(0, "")  # for classes in the current folder
-    given = classifier or ["label-tree"]
-    foreign = {word: one for word in given if (one := foreign_class(word)) is not None}
-    own = [word for word in given if word not in foreign]
+    words = classifier or ["label-tree"]
+    foreign = {word: one for word in words if (one := foreign_class(word)) is not None}
+    own = [word for word in words if word not in foreign]
     methods = [(name, describe_foreign(model)) for name, model in foreign.values()]
     if own:
         combined = combine(own, _words(agglomerate), _words(rerank), _words(impute))

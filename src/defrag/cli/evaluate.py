@@ -67,9 +67,8 @@ def evaluate(
 ) -> None:
     """Evaluate predictions against true labels."""
     depths = _depths(top_k)
-    constants: dict[str, Any] = {
-        name: value for name, value in (("A", a), ("B", b)) if value is not None
-    }
+    given: dict[str, Any] = {"A": a, "B": b}
+    constants = {name: value for name, value in given.items() if value is not None}
     if psndcg != "xmc":
         constants["normalisation"] = psndcg
     if train is None and (constants or train_labels):
@@ -137,10 +136,9 @@ def _check_depths(predictions: str, scores: Csr, depths: list[int]) -> list[int]
 
 def _table(values: dict[str, float], depths: Sequence[int]) -> Table:
     table = Table()
-    table.add_column("k", justify="right")
     metrics = [name for name in _METRICS if f"{name}@{depths[0]}" in values]
-    for name in metrics:
-        table.add_column(f"{name}@k", justify="right")
+    for title in ("k", *(f"{name}@k" for name in metrics)):
+        table.add_column(title, justify="right")
     for depth in depths:
         table.add_row(str(depth), *(f"{values[f'{name}@{depth}']:.2f}" for name in metrics))
     return table
@@ -148,21 +146,16 @@ def _table(values: dict[str, float], depths: Sequence[int]) -> Table:
 
 def _bins(rare: MacroPrecision, depth: int) -> list[dict[str, float | None]]:
     """Return the metrics of each bin of labels, from frequent to rare."""
+    numbers = (rare.n_labels.tolist(), rare.precision.tolist(), rare.predicted.tolist())
     return [
         {
             "from": low,
             "to": high,
-            "labels": int(n_labels),
+            "labels": n_labels,
             f"macro_P@{depth}": None if math.isnan(value) else value,
             "predicted": None if math.isnan(share) else share,
         }
-        for (low, high), n_labels, value, share in zip(
-            pairwise(rare.edges),
-            rare.n_labels,
-            rare.precision.tolist(),
-            rare.predicted.tolist(),
-            strict=True,
-        )
+        for (low, high), n_labels, value, share in zip(pairwise(rare.edges), *numbers, strict=True)
     ]
 
 

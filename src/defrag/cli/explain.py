@@ -60,11 +60,11 @@ def explain(
             given = _point_of(blocks, row)
     elif not isinstance(classifier, TextClassifier):
         raise ValueError(f"{model}: was trained on matrices: give DATA instead of --text")
+    of_texts: dict[str, Any] = {"language": language}
     if not isinstance(classifier, TextClassifier):
         refuse_flags("with a model of matrices", {"--language": language})
-        found = classifier.explain(given, word, k=top_k)
-    else:
-        found = classifier.explain(given, word, k=top_k, language=language)
+        of_texts = {}
+    found = classifier.explain(given, word, k=top_k, **of_texts)
     several = found if isinstance(found, Explanations) else [found]
     for one in several:
         _print(one, one.as_dict(features) if as_json else None, features)

@@ -57,7 +57,8 @@ def info(
         described |= describe_model(file)
     else:
         with open_input(file) as stream, progress_pulse(f"reading {escaped(display_name(file))}"):
-            if _looks_like_groups(stream.peek(_BEGINNING_BYTES)):
+            first = stream.peek(_BEGINNING_BYTES).split(b"\n", 1)[0].split()
+            if len(first) == 1 and first[0].isdigit():
                 groups = parse_groups(stream, allow_missing=True)
                 described |= {"kind": "groups", **describe_groups(*groups)}
             else:
@@ -136,8 +137,3 @@ def _is_model(file: str) -> bool:
         return False
     with Path(file).open("rb") as stream:
         return stream.read(9)[8:] == b"{"  # after the length of the header
-
-
-def _looks_like_groups(beginning: bytes) -> bool:
-    first = beginning.split(b"\n", 1)[0].split()
-    return len(first) == 1 and first[0].isdigit()

@@ -70,16 +70,16 @@ def _found(
     model: TextClassifier, words: str | None, n: int, language: str | None
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return labels as dictionaries, and whether they have the words."""
-    known = model.classes_.astype(str).tolist()
+    known, exact = model.classes_.astype(str).tolist(), True
     if words is None:
         rows = [
             {"label": label, "name": model.label_name(label, language) or label} for label in known
         ]
-        return [{**row, "points": i < model.base_.n_labels_} for i, row in enumerate(rows)], True
-    found = model.find_labels(words, n, language=language)
+    else:
+        found = model.find_labels(words, n, language=language)
+        exact = all(one.exact for one in found)
+        rows = [{"label": one.label, "name": one.name, "matched": one.matched} for one in found]
     trained = set(known[: model.base_.n_labels_])
-    exact = all(one.exact for one in found)
-    rows = [{"label": one.label, "name": one.name, "matched": one.matched} for one in found]
     return [{**row, "points": row["label"] in trained} for row in rows], exact
 
 
