@@ -11,7 +11,7 @@ from defrag.io import write_xmc
 from defrag.persistence import describe
 from defrag.presets import Tried, choose, choose_for_rows, fold_of_rows, usual
 from tests.helpers.bits import bits
-from tests.helpers.cli_running import check_refusal, run_well
+from tests.helpers.cli_running import run_well
 from tests.helpers.cli_text_data import write_lines
 
 LABELS = [f"subject{i}" for i in range(40)]
@@ -126,9 +126,3 @@ def test_command_trains_what_a_preset_chooses(tmp_path, monkeypatch, preset):
     assert model.base_.base.hard_negatives == (preset == "best")
     assert repr(load("t").base_.base) == repr(model.base_.base)
     assert load("t").chosen_ == model.chosen_
-    for flags, message in (
-        ("--preset best --n-trees 2", "--preset best cannot be combined with flags of the class"),
-        ("--preset best --parts 2", "--parts changes nothing with --preset best"),
-        ("--preset fast --shape-of m", "--shape-of changes nothing on rows with --preset"),
-    ):
-        check_refusal(tmp_path, f"train train.txt x {flags}", message)

@@ -11,10 +11,7 @@ from tests.data import read_npz
 from tests.helpers.cli_data import fill_folder, points, same
 from tests.helpers.cli_running import files, run, run_well
 
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    return fill_folder(tmp_path, monkeypatch)
+folder = pytest.fixture(fill_folder)
 
 
 @pytest.mark.parametrize("verb", VERBS)

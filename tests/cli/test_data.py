@@ -11,10 +11,7 @@ from tests.data import read_data, read_npz
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
 from tests.helpers.cli_running import run_well
 
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    return fill_folder(tmp_path, monkeypatch)
+folder = pytest.fixture(fill_folder)
 
 
 CONVERSIONS = [

@@ -17,9 +17,7 @@ from tests.helpers.cli_running import run_well
 TEXT = "sorting a \N{HEAVY BLACK HEART} matrix of large files"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    return fill_folder(tmp_path, monkeypatch)
+folder = pytest.fixture(fill_folder, autouse=True)
 
 
 def test_explain_explains_text():

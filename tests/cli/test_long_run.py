@@ -204,19 +204,6 @@ def test_errors_of_the_data_leave_no_folder(folder):
     check_refusal(folder, "train some.jsonl c.model --memory 1G", "a text without labels")
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [("train docs.jsonl x --memory 3", "--memory must be at least 64 MB, got '3'"),
-     ("train docs.jsonl x --memory lots", "--memory must be a size such as 500M or 2G"),
-     ("train docs.jsonl x --memory 1G --parts 2", "--memory changes nothing with --parts"),
-     ("train docs.jsonl x --scratch s --ray local", "--scratch changes nothing with --ray"),
-     ("train docs.jsonl x --memory 1G --thesaurus t", "--memory changes nothing with --thesaurus"),
-     ("train points.txt x --memory 1G", "--memory changes nothing without texts")],
-)  # fmt: skip
-def test_flags_that_cannot_hold_are_refused(folder, line, expected):
-    check_refusal(folder, line, expected)
-
-
 def test_log_has_stages_memory_and_a_record(folder):
     run_well("train", "docs.jsonl", "b.model", *MEMORY, "--log-json", "log.jsonl")
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]

@@ -13,10 +13,7 @@ from tests.data import read_predictions
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
 from tests.helpers.cli_running import run, run_well
 
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    return fill_folder(tmp_path, monkeypatch)
+folder = pytest.fixture(fill_folder)
 
 
 PREDICTED = [

@@ -8,9 +8,7 @@ from tests.helpers.cli_running import check_refusal, run_well
 FLAGS = ("--n-trees", "2", "--seed", "3", "--max-leaf-size", "2")
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    return fill_folder(tmp_path, monkeypatch)
+folder = pytest.fixture(fill_folder)
 
 
 def test_joined_parts_equal_file_of_train(folder):

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from subprocess import PIPE
 
 import numpy as np
 import pytest
@@ -28,10 +29,16 @@ GROUPS = b"2\n2 0 1 \n1 2 \n"
 POOLED = b"2 2 2\n0 0:3\n1 1:3\n"
 
 
-def run(*args, given=b""):
+def run(*args, given=b"", command=COMMAND, env=None):
+    words = [*command, *args]
     return subprocess.run(
-        [*COMMAND, *args], input=given, capture_output=True, timeout=SECONDS, check=False
+        words, input=given, env=env, capture_output=True, timeout=SECONDS, check=False
     )
+
+
+def start(*args, command=COMMAND, **streams):
+    """Start a command; the streams are pipes unless said."""
+    return subprocess.Popen([*command, *args], **{"stdout": PIPE, "stderr": PIPE, **streams})
 
 
 @pytest.fixture
@@ -52,31 +59,21 @@ def big(folder):
 
 
 STREAMS = {
-    "data from stdin": (("agglomerate", "-", "groups.txt", "-"), TEXT, POOLED),
-    "groups from stdin": (("agglomerate", "train.txt", "-", "-"), GROUPS, POOLED),
-    "convert": (("convert", "-", "-"), TEXT, TEXT),
-    "convert form": (
-        ("convert", "-", "-", "--to", "svmlight", "--one-based"),
-        TEXT,
-        b"0 1:1 2:2\n1 3:3\n",
-    ),
-    "groups to stdout": (
-        ("cluster", "-", "-", "--n-clusters", "1", "--sample-points", "1"),
-        TEXT,
-        b"1\n3 0 1 2 \n",
-    ),
+    "data from stdin": ("agglomerate - groups.txt -", TEXT, POOLED),
+    "groups from stdin": ("agglomerate train.txt - -", GROUPS, POOLED),
+    "convert": ("convert - -", TEXT, TEXT),
+    "convert form": ("convert - - --to svmlight --one-based", TEXT, b"0 1:1 2:2\n1 3:3\n"),
+    "groups to stdout": ("cluster - - --n-clusters 1 --sample-points 1", TEXT, b"1\n3 0 1 2 \n"),
     "agglomerated to stdout": (
-        ("cluster", "-", "g", "--n-clusters", "1", "--agglomerated", "-"),
-        TEXT,
-        b"2 1 2\n0 0:3\n1 0:3\n",
+        "cluster - g --n-clusters 1 --agglomerated -", TEXT, b"2 1 2\n0 0:3\n1 0:3\n",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_dash_is_standard_stream(folder, name):
-    args, given, expected = STREAMS[name]
-    result = run(*args, given=given)
+    line, given, expected = STREAMS[name]
+    result = run(*line.split(), given=given)
     assert result.stderr == b""
     assert result.returncode == 0
     assert result.stdout == expected
@@ -84,29 +81,24 @@ def test_dash_is_standard_stream(folder, name):
 
 
 CODES = {
-    "success": (("--version",), b"", 0, b""),
-    "data on stdin": (("info", "-"), TEXT, 0, b""),
-    "groups on stdin": (("info", "-"), GROUPS, 0, b""),
-    "bad data on stdin": (
-        ("info", "-"),
-        b"1 2 1\n0 5:1\n",
-        2,
-        b"defrag: error: <stdin>:2: feature index 5",
-    ),
-    "no file": (("info", "x"), b"", 2, b"defrag: error: x: No such file or directory\n"),
-    "bad usage": (("wrong",), b"", 2, b"defrag: error: No such command 'wrong'"),
+    "success": ("--version", b"", b""),
+    "data on stdin": ("info -", TEXT, b""),
+    "groups on stdin": ("info -", GROUPS, b""),
+    "bad data on stdin": ("info -", b"1 2 1\n0 5:1\n", b"<stdin>:2: feature index 5"),
+    "no file": ("info x", b"", b"x: No such file or directory\n"),
+    "bad usage": ("wrong", b"", b"No such command 'wrong'"),
 }
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", CODES)
 def test_exit_codes_of_errors(name):
-    args, given, code, said = CODES[name]
-    result = run(*args, given=given)
-    assert result.returncode == code
-    assert result.stderr.startswith(said)
-    assert result.stderr.count(b"\n") == bool(code)
-    assert bool(result.stdout) == (code == 0)
+    line, given, said = CODES[name]
+    result = run(*line.split(), given=given)
+    assert result.returncode == (2 if said else 0)
+    assert result.stderr.startswith(b"defrag: error: " + said if said else b"")
+    assert result.stderr.count(b"\n") == bool(said)
+    assert bool(result.stdout) == (not said)
 
 
 @pytest.mark.usefixtures("folder")
@@ -114,9 +106,7 @@ def test_script_runs_command():
     script = Path(sys.executable).parent / "defrag"
     if not script.exists():
         pytest.skip("the command is not installed beside this Python")
-    result = subprocess.run(
-        [script, "info", "train.txt"], capture_output=True, timeout=SECONDS, check=False
-    )
+    result = run("info", "train.txt", command=[script])
     assert result.returncode == 0
     assert b"points" in result.stdout
 
@@ -134,9 +124,7 @@ def test_script_runs_command():
 )
 def test_closed_pipe_is_silent(folder, line, n_read):
     (folder / "many.txt").write_bytes(b"100000 3\n" + b"0:1 2:1\n" * 100000)
-    with subprocess.Popen(
-        [*COMMAND, *line.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with start(*line.split()) as process:
         assert len(process.stdout.read(n_read)) == n_read
         process.stdout.close()
         assert process.stderr.read() == b""
@@ -145,11 +133,7 @@ def test_closed_pipe_is_silent(folder, line, n_read):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_fatal_signal_leaves_no_file(folder, model, number):
-    with subprocess.Popen(
-        [*COMMAND, "predict", str(model), "-", "--output", "out"],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with start("predict", str(model), "-", "--output", "out", stdin=PIPE) as process:
         process.stdin.write(b"2 3\n0:1\n")
         process.stdin.flush()
         before = time.monotonic()
@@ -166,9 +150,8 @@ def test_fatal_signal_leaves_no_file(folder, model, number):
 def test_ignored_signal_stays_ignored(folder):
     """As under nohup, the command continues when its terminal closes."""
     os.mkfifo(folder / "pipe")
-    command = ["nohup", *COMMAND, "convert", "pipe", "out"]
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        start("convert", "pipe", "out", command=("nohup", *COMMAND)) as process,
         (folder / "pipe").open("wb") as pipe,
     ):
         process.send_signal(signal.SIGHUP)
@@ -253,9 +236,7 @@ def test_predict_reads_and_writes_streams():
 
 @pytest.mark.usefixtures("model")
 def test_predict_writes_before_input_ends():
-    with subprocess.Popen(
-        [*COMMAND, "predict", "model", "-", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    with start("predict", "model", "-", "--json", stdin=PIPE) as process:
         for line in (b"3 3\n0:1\n", b"1:1\n", b"2:1\n"):
             process.stdin.write(line)
             process.stdin.flush()
@@ -293,13 +274,8 @@ def test_interrupt_during_training_exits_130(folder, groups):
     write_hard_data(folder / "hard.txt")
     before = sorted(folder.iterdir())
     main, second = pty.openpty()
-    command = (*COMMAND, "train", "hard.txt", "out", "--n-trees", "9", "--preset", "exact")
-    with subprocess.Popen(
-        [*command, "--agglomerate", groups],
-        stdout=subprocess.PIPE,
-        stderr=second,
-        env={**os.environ, "TERM": "xterm"},
-    ) as process:
+    line = f"train hard.txt out --n-trees 9 --preset exact --agglomerate {groups}".split()
+    with start(*line, stderr=second, env={**os.environ, "TERM": "xterm"}) as process:
         os.close(second)
         seen = b""
         while b"training tree" not in seen and b": training" not in seen:
@@ -322,7 +298,7 @@ def test_interrupt_during_training_exits_130(folder, groups):
 
 def test_fifo_is_read_as_file(folder):
     os.mkfifo(folder / "pipe")
-    with subprocess.Popen([*COMMAND, "agglomerate", "pipe", "groups.txt", "out"]) as process:
+    with start("agglomerate", "pipe", "groups.txt", "out") as process:
         with (folder / "pipe").open("wb") as pipe:
             pipe.write(TEXT)
         assert process.wait(SECONDS) == 0
@@ -331,16 +307,5 @@ def test_fifo_is_read_as_file(folder):
 
 
 def test_completion_script_is_offered():
-    result = subprocess.run(
-        COMMAND,
-        env={
-            **os.environ,
-            "_DEFRAG_COMPLETE": "complete_bash",
-            "COMP_WORDS": "defrag agg",
-            "COMP_CWORD": "1",
-        },
-        capture_output=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert b"agglomerate" in result.stdout
+    asked = {"COMP_WORDS": "defrag agg", "COMP_CWORD": "1", "_DEFRAG_COMPLETE": "complete_bash"}
+    assert b"agglomerate" in run(env={**os.environ, **asked}).stdout

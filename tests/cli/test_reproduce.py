@@ -18,7 +18,7 @@ from defrag.lab.planning import OVERHEAD
 from defrag.lab.records import read_records
 from defrag.lab.studies import Line
 from tests.data import make_data
-from tests.helpers.cli_running import check_refusal, run
+from tests.helpers.cli_running import run
 from tests.helpers.processes import environment
 
 
@@ -80,21 +80,6 @@ def test_plan_lists_runs_and_runs_nothing(folder):
     assert "not started within --within: 2 runs" in late
     assert "too late, table1 on eurlex-4k: Parabel; X" in late
     assert not (folder / "defrag-records" / "records.jsonl").exists()
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("reproduce table9", "NAME must be one of table1, table2, .* or all, got 'table9'"),
-        ("reproduce table1 --budget soon", "--budget must be seconds above 0 or none, got 'soon'"),
-        ("reproduce table1 --budget 0", "--budget must be seconds above 0"),
-        ("reproduce table1 --within never", "--within must be minutes above 0 or none"),
-        ("reproduce table1 --only debian", "--only must be one of eurlex-4k, tibkat-core"),
-        ("reproduce table1 --data nowhere", "nowhere: is not a folder"),
-    ],
-)
-def test_reproduce_refuses_wrong_words(folder, line, message):
-    check_refusal(folder, line, message)
 
 
 @pytest.mark.slow

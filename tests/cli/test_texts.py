@@ -12,10 +12,7 @@ from tests.data import read_data
 from tests.helpers.cli_running import run, run_well
 from tests.helpers.cli_text_data import TABLE, documents, fill_folder, write_lines
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    return fill_folder(tmp_path, monkeypatch)
+folder = pytest.fixture(fill_folder, autouse=True)
 
 
 def fitted(base=None, **settings):
@@ -79,9 +76,8 @@ def test_predictions_of_texts_can_be_evaluated(folder):
     run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.txt", "--top-k", "3")
     run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.jsonl", "--json")
     names, scores = fitted().predict_topk(read_texts("docs.jsonl").texts, k=3)
-    for line, row, values in zip(
-        (folder / "p.txt").read_text().splitlines(), names, scores, strict=True
-    ):
+    lines = (folder / "p.txt").read_text().splitlines()
+    for line, row, values in zip(lines, names, scores, strict=True):
         pairs = [pair.rpartition(":")[::2] for pair in line.split("\t")]
         assert [name for name, _ in pairs] == row.tolist()
         assert [np.float32(value) for _, value in pairs] == values.tolist()
@@ -142,39 +138,26 @@ def test_evaluate_compares_names_and_json_with_matrix(folder):
 
 
 def test_convert_writes_matrix_and_names(folder):
-    run_well(
-        *[
-            "convert",
-            "docs.jsonl",
-            "t.txt",
-            "--vocabulary-out",
-            "w.txt",
-            "--label-names-out",
-            "l.txt",
-        ]
-    )
+    named = ("--vocabulary-out", "w.txt", "--label-names-out", "l.txt")
+    run_well("convert", "docs.jsonl", "t.txt", *named)
     X, Y = read_data("t.txt")
     model = fitted(LabelTree())
     words = (folder / "w.txt").read_text().splitlines()
     assert words == model.vectorizer_.get_feature_names_out().tolist()
     assert (folder / "l.txt").read_text().splitlines() == model.classes_.tolist()
     assert (model.vectorizer_.transform(read_texts("docs.jsonl").texts) != X).nnz == 0
-    assert [sorted(model.classes_[row.indices]) for row in Y] == [
-        item["labels"] for item in documents()
-    ]
-    run_well(
-        *["train", "t.txt", "m.safetensors", "--vocabulary", "w.txt", "--label-names", "l.txt"]
-    )
-    run_well(*["convert", "docs.jsonl", "one.npz", "--ngrams", "1"])
+    found = [sorted(model.classes_[row.indices]) for row in Y]
+    assert found == [item["labels"] for item in documents()]
+    named = ("--vocabulary", "w.txt", "--label-names", "l.txt")
+    run_well("train", "t.txt", "m.safetensors", *named)
+    run_well("convert", "docs.jsonl", "one.npz", "--ngrams", "1")
     assert read_data("one.npz")[0].shape[1] < X.shape[1]
 
 
 def test_convert_takes_columns_of_model(folder):
     run_well("train", "docs.jsonl", "m.safetensors")
     model = load("m.safetensors")
-    write_lines(
-        folder / "test.jsonl", [{"text": "merge sort", "labels": ["sorting", "new"]}] * 3
-    )  # fmt: skip
+    write_lines(folder / "test.jsonl", [{"text": "merge sort", "labels": ["sorting", "new"]}] * 3)
     result = run("convert", "test.jsonl", "t.txt", "--like", "m.safetensors")
     assert result.exit_code == 0
     left_out = "1 label was dropped, unknown to the model"
@@ -226,7 +209,7 @@ def test_commands_read_other_formats(folder, source, text_flags):
 
 def test_fields_are_lines_with_weights(folder):
     items = [{**one, "title": one["text"][:20]} for one in documents()]
-    (folder / "docs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in items))
+    write_lines(folder / "docs.jsonl", items)
     fields = ("--text-field", "title", "--text-field", "text")
     run_well("train", "docs.jsonl", "m.safetensors", *fields, "--lines", "0.5")
     model = load("m.safetensors")

@@ -19,10 +19,7 @@ from defrag.specs import VARIANTS
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
 from tests.helpers.cli_running import run, run_well
 
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    return fill_folder(tmp_path, monkeypatch)
+folder = pytest.fixture(fill_folder)
 
 
 GROUPS = {
