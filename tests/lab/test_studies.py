@@ -196,7 +196,7 @@ def test_cheap_runs_come_before_further_seeds():
     whole.add(study, study.lines, study.seeds)
     sample = Plan(corpus.sampled(20))
     sample.add(study, study.lines[1:2], 1)
-    order = schedule([(study, whole), (study, sample)])
+    order = schedule([whole, sample])
     names = [(task.job.method, task.job.data.points, task.job.seed) for task in order]
     assert names == [
         ("cheap", 200, 0),
@@ -216,8 +216,8 @@ def test_first_data_set_comes_before_cheap_runs_on_others():
     first, other = small_corpus(), small_corpus(1)
     other = type(other)("other", other.train, other.test)
     study = dataclasses.replace(small_study(seeds=2), data=("small", "other"))
-    planned = [(study, Plan(other)), (study, Plan(first))]
-    for _, one in planned:
+    planned = [Plan(other), Plan(first)]
+    for one in planned:
         one.add(study, study.lines, study.seeds)
     order = [(task.job.data.name, task.job.seed) for task in schedule(planned)]
     assert order[:2] == [("small", 0), ("small", 0)]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Annotated, Any, get_type_hints
 
@@ -133,16 +133,6 @@ def _flag(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 # --- Flags of the parameters of estimators.
 
 
-@dataclass
-class _Meaning:
-    """Rules, defaults and help text of a parameter, from all estimators that have it."""
-
-    help: str
-    rules: list[Any]
-    defaults: list[Any]
-    owners: list[str]
-
-
 def own_flags(estimator: type[Any], *without: str) -> tuple[str, ...]:
     """Return the parameters of an estimator that are flags, except seed and threads."""
     return tuple(name for name in rules_of(estimator) if name not in {*_RUN, *without})
@@ -162,27 +152,25 @@ def estimator_flags(
     - ``also`` (classes): more estimators, whose parameters in ``hidden`` have no flags either.
     - ``hidden`` (names): see ``also``.
     """
-    meanings: dict[str, _Meaning] = {}
+    declared: dict[str, dict[str, Any]] = {}
     for estimator, left_out in [
         *((one, without) for one in estimators),
         *((one, {*without, *hidden}) for one in also),
     ]:
         for name, field in parameters_of(estimator).items():
             if name not in left_out and (field.rule is not None or name == "random_state"):
-                found = meanings.setdefault(name, _Meaning(_first_sentence(field.doc), [], [], []))
-                found.rules.append(field.rule)
-                found.defaults.append(field.default)
-                found.owners.append(estimator.__name__)
-    return [_flag_of(name, meaning) for name, meaning in meanings.items()]
+                declared.setdefault(name, {})[estimator.__name__] = field
+    return [_flag_of(name, fields) for name, fields in declared.items()]
 
 
-def _flag_of(name: str, meaning: _Meaning) -> inspect.Parameter:
-    """Return the flag of a parameter."""
-    default = meaning.defaults[0]
-    agreed = all(other == default for other in meaning.defaults)
-    values = [v for rule in meaning.rules if isinstance(rule, Choice) for v in rule.values]
-    parser, metavar = _custom_parser(meaning.rules)
-    kind: Any = float if any(isinstance(rule, Float) for rule in meaning.rules) else int
+def _flag_of(name: str, declared: dict[str, Any]) -> inspect.Parameter:
+    """Return the flag of a parameter, from its declarations by the estimators that have it."""
+    rules = [field.rule for field in declared.values()]
+    defaults = [field.default for field in declared.values()]
+    default, agreed = defaults[0], all(other == defaults[0] for other in defaults)
+    values = [v for rule in rules if isinstance(rule, Choice) for v in rule.values]
+    parser, metavar = _custom_parser(rules)
+    kind: Any = float if any(isinstance(rule, Float) for rule in rules) else int
     words = []
     if set(values) == {True, False}:
         kind = bool
@@ -195,8 +183,8 @@ def _flag_of(name: str, meaning: _Meaning) -> inspect.Parameter:
     option = typer.Option(
         f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
         *_ALIASES.get(name, ()),
-        help=meaning.help,
-        rich_help_panel=f"Parameters of {', '.join(meaning.owners)}",
+        help=_first_sentence(next(iter(declared.values())).doc),
+        rich_help_panel=f"Parameters of {', '.join(declared)}",
         parser=parser,
         metavar=metavar,
     )

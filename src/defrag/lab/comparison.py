@@ -16,7 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from defrag.lab.page import COLUMNS, Column, Facts, Page, Row, Section, Table, table_of
+from defrag.lab.page import COLUMNS, Column, Page, Row, Section, Table, listed, table_of
 from defrag.lab.plots import NO_PLOTS, Plot, Series, bars, can_plot, lines
 from defrag.lab.records import Result, Statistic, difference, single
 
@@ -62,10 +62,10 @@ def comparison_page(
         lead,
         [
             Section("Results", (), [accuracy, *against, cost]),
-            Section("Best method by measure", (), [Facts(best)]),
+            Section("Best method by measure", (), [listed(best)]),
             *([Section("Labels that gain and lose", (), gains)] if gains else []),
             Section("Figures", () if can_plot() else [NO_PLOTS], (), plots),
-            Section("What was run", (), [Facts({"command": command, **run_facts(results)})]),
+            Section("What was run", (), [listed({"command": command, **run_facts(results)})]),
         ],
     )
 

@@ -17,7 +17,7 @@ from defrag import TextClassifier
 from defrag._progress import progress_pulse
 from defrag.io import LabelledTexts, load_dataset
 from defrag.lab.corpus import some_texts
-from defrag.lab.page import COLUMNS, Facts, Html, Page, Row, Section, Table
+from defrag.lab.page import COLUMNS, Html, Page, Row, Section, Table, listed
 from defrag.lab.peer_program import timed
 from defrag.lab.plots import NO_PLOTS, Plot, Series, bars, can_plot, lines
 from defrag.lab.records import machine, single, size_of, versions
@@ -166,7 +166,7 @@ def demo_page(demo: Demo, *, command: str) -> Page:
                     [_examples_block(demo.examples)]),
             Section("Models", plain, [table_of_models(demo)],
                     _plots(demo.numbers) if can_plot() else ()),
-            Section("What was run", (), [Facts({"command": command, **demo.facts})]),
+            Section("What was run", (), [listed({"command": command, **demo.facts})]),
         ],
     )  # fmt: skip
 

@@ -316,25 +316,6 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Names and values, as a list."""
-
-    values: dict[str, str]
-
-    def to_html(self) -> str:
-        """Return a list of definitions."""
-        items = "".join(
-            f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
-            for name, value in self.values.items()
-        )
-        return f"<dl>{items}</dl>"
-
-    def to_markdown(self) -> str:
-        """Return a list."""
-        return "".join(f"- {name}: {value}\n" for name, value in self.values.items())
-
-
-@dataclass(frozen=True)
 class Html:
     """A piece of HTML, and its Markdown equivalent."""
 
@@ -350,6 +331,13 @@ class Html:
         return self.markdown
 
 
+def listed(values: Mapping[str, str]) -> Html:
+    """Return names and values as a list."""
+    pairs = [f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in values.items()]
+    markdown = "".join(f"- {name}: {value}\n" for name, value in values.items())
+    return Html(f"<dl>{''.join(pairs)}</dl>", markdown)
+
+
 @dataclass(frozen=True)
 class Section:
     """A heading, paragraphs, tables, and figures side by side."""
@@ -359,7 +347,7 @@ class Section:
     # Paragraphs.
     text: Sequence[str] = ()
     # Content after the paragraphs.
-    blocks: Sequence[Table | Facts | Html] = ()
+    blocks: Sequence[Table | Html] = ()
     # Figures after the blocks.
     plots: Sequence[Plot] = ()
 

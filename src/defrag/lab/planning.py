@@ -98,8 +98,7 @@ def run_studies(
     findings so far if the user interrupts the runs.
     """
     parts, tasks = _prepare(studies, places, settings)
-    to_run = _missing(tasks, settings)
-    n_started = _in_time(to_run, settings)
+    to_run, n_started = _to_run(tasks, settings)
     late = len(to_run) - n_started
     settings.messages.say(
         f"{n_started} runs to do, about {_minutes(to_run[:n_started], settings):.0f} minutes, "
@@ -138,8 +137,7 @@ def plan_studies(
       ``left_out``, what is sampled or not run, and why.
     """
     parts, tasks = _prepare(studies, places, settings)
-    to_run = _missing(tasks, settings)
-    n_started = _in_time(to_run, settings)
+    to_run, n_started = _to_run(tasks, settings)
     late = {task.job.key for task in to_run[n_started:]}
     absent = {task.job.key for task in to_run}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -186,16 +184,19 @@ def _prepare(
                    and place in (*one.study.data, *one.study.further)]  # fmt: skip
             if own:
                 _plan_on(place, own, settings)
-    return parts, schedule((part.study, one) for part in parts for one in part.plans)
+    return parts, schedule(one for part in parts for one in part.plans)
 
 
-def _missing(tasks: Sequence[Task], settings: Settings) -> list[Task]:
-    """Return the tasks that are to be run, each run once."""
+def _to_run(tasks: Sequence[Task], settings: Settings) -> tuple[list[Task], int]:
+    """Return what is to be run, each run once, and how many are estimated to start in time."""
     found: dict[str, Task] = {}
     for task in tasks:
         if not is_stored(task.job, settings.store, limit=settings.limit, retry=settings.retry):
             found.setdefault(task.job.key, task)
-    return list(found.values())
+    to_run = list(found.values())
+    if settings.until is None:
+        return to_run, len(to_run)
+    return to_run, cut(to_run, settings.until - time.monotonic(), settings.workers)
 
 
 def _minutes(tasks: Sequence[Task], settings: Settings) -> float:
@@ -240,13 +241,6 @@ def _plan_on(place: str, parts: Sequence[_Part], settings: Settings) -> None:
             settings.messages.say(f"{part.study.name}: {remark}")
 
 
-def _in_time(tasks: Sequence[Task], settings: Settings) -> int:
-    """Return how many tasks are estimated to be started before the time is over."""
-    if settings.until is None:
-        return len(tasks)
-    return cut(tasks, settings.until - time.monotonic(), settings.workers)
-
-
 def _findings(part: _Part, records: dict[str, Record]) -> Findings:
     """Return the results of a study in its own order."""
     results, remarks = [], list(part.remarks)
@@ -261,7 +255,7 @@ def _describe_late(planned: Plan, records: dict[str, Record]) -> list[str]:
     """Return sentences about the jobs of a plan that were not started."""
     wanted = Counter(job.method for job in planned.jobs)
     late = Counter(job.method for job in planned.jobs if records[job.key]["status"] == NOT_RUN)
-    seconds = dict(zip((job.method for job in planned.jobs), planned.seconds, strict=True))
+    seconds = {task.job.method: task.seconds for task in planned.tasks}
     name = planned.corpus.facts.name
     remarks = []
     absent = [method for method in late if late[method] == wanted[method]]
@@ -284,18 +278,30 @@ def _describe_late(planned: Plan, records: dict[str, Record]) -> list[str]:
 # --- Plans: the jobs of a study on one corpus.
 
 
+@dataclass(frozen=True)
+class Task:
+    """A job of a study with its estimated CPU seconds."""
+
+    study: Study
+    job: Job
+    seconds: float
+
+
 @dataclass
 class Plan:
-    """Jobs of a study on one corpus or a sample of it, and what was left out.
+    """Jobs of a study on one corpus or a sample of it.
 
-    ``seconds`` are the estimated CPU seconds of each job, ``remarks`` say what is sampled or left
-    out, and why.
+    ``remarks`` say what is sampled or left out, and why.
     """
 
     corpus: Corpus
-    jobs: list[Job] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The jobs of the tasks."""
+        return [task.job for task in self.tasks]
 
     def add(self, study: Study, lines: Iterable[Line], n_seeds: int | None = None) -> None:
         """Add the jobs of some lines, one per seed; without a number, those of the study."""
@@ -304,20 +310,11 @@ class Plan:
             spec = suited(line.spec(), facts.name, facts.constants)
             seconds = run_seconds(spec, self.corpus)
             for seed in range(n_seeds or line.seeds or study.seeds_on(place_of(facts.name))):
-                self.jobs.append(Job(line.name, facts, spec, seed, 1, study.measures))
-                self.seconds.append(seconds)
+                job = Job(line.name, facts, spec, seed, 1, study.measures)
+                self.tasks.append(Task(study, job, seconds))
 
 
-@dataclass(frozen=True)
-class Task:
-    """A job of a plan with its estimated CPU seconds, for the order of all jobs."""
-
-    study: Study
-    job: Job
-    seconds: float
-
-
-def schedule(plans: Iterable[tuple[Study, Plan]]) -> list[Task]:
+def schedule(plans: Iterable[Plan]) -> list[Task]:
     """Return the jobs of plans in the order in which they are run.
 
     The tables and figures of the paper, then our own; of both, one seed of every method on the
@@ -325,17 +322,12 @@ def schedule(plans: Iterable[tuple[Study, Plan]]) -> list[Task]:
     before expensive ones, so that time that ends early cuts as few rows as possible; a further seed
     waits for all methods that cost less than four times as much.
     """
-    tasks = [
-        Task(study, job, seconds)
-        for study, planned in plans
-        for job, seconds in zip(planned.jobs, planned.seconds, strict=True)
-    ]
 
     def urgency(task: Task) -> tuple[bool, bool, float]:
         later = task.job.seed > 0 or place_of(task.job.data.name) != task.study.data[0]
         return not task.study.of_paper, later, task.seconds * _SEED_WEIGHT**task.job.seed
 
-    return sorted(tasks, key=urgency)
+    return sorted((task for planned in plans for task in planned.tasks), key=urgency)
 
 
 def cut(tasks: Sequence[Task], seconds: float, workers: int) -> int:
@@ -374,9 +366,8 @@ def plan(
         if reason is not None and not known:
             name = ALL_PEERS.get(word, family[0].name)
             whole.remarks.append(f"{name} is left out: {reason}")
-        elif budget is None or known or max(part.seconds) <= budget:
-            whole.jobs += part.jobs
-            whole.seconds += part.seconds
+        elif budget is None or known or max(task.seconds for task in part.tasks) <= budget:
+            whole.tasks += part.tasks
         else:
             dear += family
     if budget is None or not dear:

@@ -19,7 +19,7 @@ from defrag.io import load_dataset
 from defrag.lab.claims import claims_table
 from defrag.lab.comparison import FIGURES, Names, label_plots, label_tables, run_facts
 from defrag.lab.corpus import place_of
-from defrag.lab.page import COLUMNS, Column, Facts, Html, Page, Row, Section, Table, table_of
+from defrag.lab.page import COLUMNS, Column, Html, Page, Row, Section, Table, listed, table_of
 from defrag.lab.peers import TEXT_PEERS
 from defrag.lab.plots import NO_PLOTS, can_plot
 from defrag.lab.published import PUBLISHED, Published
@@ -246,7 +246,7 @@ def study_page(
         sections.append(Section("Beside published numbers", (), [_verdicts(compared)]))
     if everything:
         facts = {"command": command, **run_facts(everything)}
-        sections.append(Section("What was run", (), [Facts(facts)]))
+        sections.append(Section("What was run", (), [listed(facts)]))
     return Page(title, lead, sections)
 
 

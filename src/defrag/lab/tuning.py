@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from defrag.io import LabelledTexts
 from defrag.lab.corpus import some_texts
-from defrag.lab.page import COLUMNS, Facts, Page, Row, Section, Table
+from defrag.lab.page import COLUMNS, Page, Row, Section, Table, listed
 from defrag.lab.peer_program import timed
 from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
 from defrag.lab.records import single
@@ -158,5 +158,5 @@ def tuning_page(trials: Sequence[Trial], facts: dict[str, str]) -> Page:
     plain = () if can_plot() else (NO_PLOTS,)
     return Page("defrag tune", lead, [
         Section("Trials", plain, [table_of_trials(trials)], plot),
-        Section("What was run", (), [Facts(facts)]),
+        Section("What was run", (), [listed(facts)]),
     ])  # fmt: skip
