@@ -5,15 +5,7 @@ import re
 
 import pytest
 
-from defrag import (
-    Agglomerated,
-    Defrag,
-    Focus,
-    Focused,
-    LabelTree,
-    load,
-    registry,
-)
+from defrag import Agglomerated, Defrag, Focus, Focused, LabelTree, load, registry
 from defrag.agglomeration import Hybrid, Tight
 from defrag.specs import VARIANTS
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points

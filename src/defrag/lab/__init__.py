@@ -10,11 +10,4 @@ from defrag.lab.corpus import Corpus
 from defrag.lab.records import Job, Statistic, Store, summarise
 from defrag.lab.runs import run_jobs
 
-__all__ = [
-    "Corpus",
-    "Job",
-    "Statistic",
-    "Store",
-    "run_jobs",
-    "summarise",
-]
+__all__ = ["Corpus", "Job", "Statistic", "Store", "run_jobs", "summarise"]

@@ -7,7 +7,7 @@ figures of ``FIGURES``.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, pairwise
@@ -184,8 +184,7 @@ def run_facts(results: Sequence[Result]) -> dict[str, str]:
         features = f"{data['features']:,} features, " if data["features"] else ""  # raw texts
         facts[f"data {data['name']}"] = (
             f"{data['points']:,} training points, {data['test_points']:,} test points, "
-            f"{features}{data['labels']:,} labels "
-            f"(fingerprint {data['fingerprint']})"
+            f"{features}{data['labels']:,} labels (fingerprint {data['fingerprint']})"
         )
     facts["runs"] = f"{len(records)}, of which {len(records) - len(done)} failed"
     facts["seeds"] = ", ".join(str(seed) for seed in sorted({r["seed"] for r in records}))
@@ -196,7 +195,7 @@ def run_facts(results: Sequence[Result]) -> dict[str, str]:
                 for record in done if "version" in record}  # fmt: skip
     if programs:
         facts["other programs"] = _described(programs)
-    days = sorted({record["finished"][:10] for record in records})
+    days = sorted(record["finished"][:10] for record in records)
     facts["measured"] = " to ".join(dict.fromkeys([days[0], days[-1]]))
     warnings = sorted({text for record in done for text in record.get("warnings", ())})
     if warnings:
@@ -210,8 +209,8 @@ def _described(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in words.items())
 
 
-def _distinct(values: Any) -> str:
-    return "; ".join(dict.fromkeys(str(value) for value in values))
+def _distinct(values: Iterable[Any]) -> str:
+    return "; ".join(dict.fromkeys(map(str, values)))
 
 
 # --- The labels that gain and lose most from one method to another, as tables and figures.

@@ -32,9 +32,7 @@ class Column:
 
     # Name of the number in :func:`defrag.lab.records.values_of`.
     key: str
-    # Heading.
     title: str
-    # Number of decimals.
     digits: int
     # Whether larger or smaller values are better, if either.
     best: Literal["most", "least"] | None
@@ -99,9 +97,8 @@ COLUMNS = {column.key: column for column in _ALL}
 class Row:
     """A method and its numbers."""
 
-    # The method.
     name: str
-    # Its numbers; missing columns stay empty.
+    # Missing columns stay empty.
     values: Mapping[str, Statistic] = field(default_factory=dict)
     # Reason why there are no numbers, shown in their place.
     note: str | None = None
@@ -113,11 +110,8 @@ class Row:
 class Table:
     """A table of methods by columns; the best of our own numbers in a column is marked."""
 
-    # Heading.
     title: str
-    # Numbers to show.
     columns: Sequence[Column]
-    # Methods, in order.
     rows: Sequence[Row]
     # Heading of the first column.
     noun: str = "method"
@@ -340,15 +334,11 @@ def listed(values: Mapping[str, str]) -> Html:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs, tables, and figures side by side."""
+    """A heading, paragraphs, tables, and figures side by side, in this order."""
 
-    # The heading.
     heading: str
-    # Paragraphs.
     text: Sequence[str] = ()
-    # Content after the paragraphs.
     blocks: Sequence[Table | Html] = ()
-    # Figures after the blocks.
     plots: Sequence[Plot] = ()
 
     @property
@@ -394,10 +384,9 @@ class Page:
     True
     """
 
-    # Heading, and one or two sentences below it.
     title: str
+    # One or two sentences below the title.
     lead: str
-    # Sections of the page.
     sections: Sequence[Section] = field(default_factory=tuple)
 
     def to_html(self) -> str:

@@ -58,7 +58,6 @@ _LIMIT_PER_BUDGET, _MIN_LIMIT = 4, 60.0
 class Settings:
     """Settings of all runs."""
 
-    # Where records are kept.
     store: Store
     # CPU seconds of one run.
     budget: float | None
@@ -70,7 +69,6 @@ class Settings:
     retry: bool = False
     # Number of concurrent runs.
     workers: int = 1
-    # Where messages go.
     messages: Messages = field(default_factory=Messages)
 
     @property

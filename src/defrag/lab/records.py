@@ -77,12 +77,9 @@ class Job:
     def key(self) -> str:
         """A hash of everything that can change the result, the code of defrag included."""
         content = {
-            "format": FORMAT,
+            **self._run(),
             "code": code(),
             "data": [self.data.fingerprint, self.data.A, self.data.B],
-            "estimator": self.estimator,
-            "seed": self.seed,
-            "n_jobs": self.n_jobs,
             "measures": sorted(self.measures),
         }
         text = json.dumps(content, sort_keys=True, allow_nan=False)
@@ -90,16 +87,12 @@ class Job:
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the record that is known before the run."""
-        return {
-            "format": FORMAT,
-            "key": self.key,
-            "method": self.method,
-            "data": self.data.to_json(),
-            "estimator": self.estimator,
-            "seed": self.seed,
-            "n_jobs": self.n_jobs,
-            "measures": list(self.measures),
-        }
+        known = {"method": self.method, "data": self.data.to_json()}
+        return {**self._run(), **known, "key": self.key, "measures": list(self.measures)}
+
+    def _run(self) -> dict[str, Any]:
+        run = {"estimator": self.estimator, "seed": self.seed, "n_jobs": self.n_jobs}
+        return {"format": FORMAT, **run}
 
 
 Record = dict[str, Any]
@@ -337,8 +330,8 @@ class Result:
 def collect(runs: Iterable[tuple[str, str, Record]]) -> list[Result]:
     """Return runs (method, corpus and record) by method and corpus, in the order of the first."""
     results: dict[tuple[str, str], Result] = {}
-    for *names, record in runs:
-        results.setdefault(tuple(names), Result(*names, [])).records.append(record)
+    for method, data, record in runs:
+        results.setdefault((method, data), Result(method, data, [])).records.append(record)
     return list(results.values())
 
 

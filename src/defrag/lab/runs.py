@@ -308,7 +308,6 @@ class _Crew:
 
 
 def _start(job: Job, folder: Path, *, shown: bool) -> subprocess.Popen[str]:
-    """Start the process of a job."""
     environment = {**os.environ, **dict.fromkeys(_THREADS, str(max(1, job.n_jobs)))}
     return subprocess.Popen(  # noqa: S603 - this program itself
         [sys.executable, "-c", _WORK, os.fspath(folder)],

@@ -84,10 +84,9 @@ class Study:
 
     # Its word on the command line.
     name: str
-    # Heading, and what is compared.
     title: str
+    # What is compared.
     text: str
-    # The methods.
     lines: list[Line]
     # Names of data sets; the first is that of the paper, if it is of the paper.
     data: tuple[str, ...]

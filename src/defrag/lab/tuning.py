@@ -67,11 +67,7 @@ class Trial:
 
 
 def run_trials(
-    data: LabelledTexts,
-    *,
-    budget: float,
-    say: Callable[[str], None],
-    **run: Any,
+    data: LabelledTexts, *, budget: float, say: Callable[[str], None], **run: Any
 ) -> list[Trial]:
     """Try settings until the next one would take more than what is left of the budget.
 
