@@ -48,15 +48,11 @@ def test_figures_use_colours_of_page(page):
     assert all("var(--s1)" in figure and "currentColor" in figure for figure in figures)
 
 
-def test_markdown_has_tables(page):
+def test_markdown_has_tables_and_best_methods(page):
     text = page.to_markdown()
     assert text.startswith("# A <report>\n")
     assert "| **59.50 ± 0.71** |" in text
     assert "## Best method by measure" in text
-
-
-def test_page_names_best_method_by_measure(page):
-    text = page.to_markdown()
     assert "- first label right (P@1): slow <b>: 59.50" in text
     assert "- training time (CPU s): fast: 1.00" in text
 
