@@ -9,7 +9,7 @@ import defrag
 from defrag.cli.app import VERBS
 from tests.data import read_npz
 from tests.helpers.cli_data import fill_folder, points, same
-from tests.helpers.cli_running import files, run, run_well
+from tests.helpers.cli_running import files, run, run_warned, run_well
 
 folder = pytest.fixture(fill_folder)
 
@@ -30,8 +30,7 @@ def test_version_is_printed_and_missing_command_prints_help():
 
 
 def test_warning_is_one_line_on_stderr(folder):
-    result = run("convert", "short.txt", "out", "--allow-truncated")
-    assert result.exit_code == 0
+    result = run_warned("convert", "short.txt", "out", "--allow-truncated")
     assert result.stderr == ("warning: short.txt: the header declares 3 points, the file has 1\n")
     assert not result.stdout
     assert files(folder).count("out") == 1

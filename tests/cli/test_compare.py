@@ -11,7 +11,7 @@ from defrag.io import LabelledTexts, write_xmc
 from defrag.lab.corpus import split_by_order
 from tests.data import make_data
 from tests.helpers import cli_data
-from tests.helpers.cli_running import check_refusal, run, run_well
+from tests.helpers.cli_running import check_refusal, run_warned, run_well
 from tests.helpers.cli_text_data import write_lines
 
 folder = pytest.fixture(cli_data.fill_folder)
@@ -22,8 +22,7 @@ def test_compare_records_runs_and_writes_reports(folder):
     line = ["compare", "train.txt", "train.npz", "--agglomerate", "none,x", "--seeds", "2",
             "--A", "0.5", "--B", "0.4", "--report", "out.html", "--markdown", "out.md",
             "--records", "kept"]  # fmt: skip
-    result = run(*line)
-    assert result.exit_code == 0, result.stderr
+    result = run_warned(*line)
     assert "LabelTree," in result.stdout
     assert "out.html" in result.stdout
     html = (folder / "out.html").read_text(encoding="utf-8")
@@ -43,9 +42,8 @@ def test_compare_records_runs_and_writes_reports(folder):
 @pytest.mark.slow
 def test_compare_warns_of_failed_method_and_continues(folder):
     # More groups than the data have features.
-    result = run("compare", "train.txt", "train.txt", "--classifier", "label-tree", "--agglomerate",
-                 "lsc:n_clusters=500,none", "--records", "kept", "--json")  # fmt: skip
-    assert result.exit_code == 0
+    line = "compare train.txt train.txt --agglomerate lsc:n_clusters=500,none --records kept --json"
+    result = run_warned(*line.split())
     assert result.stderr.startswith("warning: LabelTree, LSC(n_clusters=500) on train.txt, seed 0")
     first, second = json.loads(result.stdout)["methods"]
     assert first["note"].startswith("failed: ")
@@ -67,8 +65,7 @@ def test_report_names_labels_that_gain_and_lose(folder):
     (folder / "names.txt").write_text("".join(f"subject {i}\n" for i in range(Y.shape[1])))
     line = ["compare", "many.txt", "many.txt", "--agglomerate", "none,random-groups:n_clusters=2",
             "--records", "kept", "--label-names", "names.txt", "--markdown", "out.md"]  # fmt: skip
-    result = run(*line)
-    assert result.exit_code == 0, result.stderr
+    run_warned(*line)
     text = (folder / "out.md").read_text(encoding="utf-8")
     gains = text.split("gain and lose", 1)[1]
     assert re.search(r"^\| subject \d+ \|", gains, re.MULTILINE)

@@ -11,7 +11,7 @@ from tests.data import read_data, read_npz
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
 from tests.helpers.cli_running import run_well
 
-folder = pytest.fixture(fill_folder)
+folder = pytest.fixture(fill_folder, autouse=True)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,6 @@ def test_convert_overrides_numbers_of_columns(folder):
     assert (X.shape, Y.shape) == ((12, 30), (12, 9))
 
 
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("data", ["train.txt", "train.txt.xz", "train.npz"])
 def test_info_describes_data(data):
     X, Y = points()
@@ -115,7 +114,6 @@ def test_info_describes_groups(folder):
     assert json.loads(run_well("info", "empty_group.txt", "--json"))["balance"] is None
 
 
-@pytest.mark.usefixtures("folder")
 def test_info_prints_columns():
     lines = run_well("info", "train.txt").splitlines()
     assert "points                   12" in lines

@@ -16,7 +16,6 @@ from tests.helpers.cli_running import run_well
 
 TEXT = "sorting a \N{HEAVY BLACK HEART} matrix of large files"
 
-
 folder = pytest.fixture(fill_folder, autouse=True)
 
 

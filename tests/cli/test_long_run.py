@@ -35,7 +35,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(_scratch, "_WATCH_SECONDS", 0.001)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     texts, labels = make_texts(n_texts=1300)
     rows = [{"text": f"{text} é{n % 40}", "labels": own}
@@ -55,7 +55,6 @@ def train(data, *flags):
     assert not Path("b.model.scratch").exists()
 
 
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "flags",
     [(), (*TREE, "--n-trees", "2"), ("--preset", "best"), ("--characters", "4", "--n-jobs", "2"),
@@ -67,13 +66,11 @@ def test_models_have_the_bytes_of_a_training_in_memory(flags):
     train("docs.jsonl", *flags)
 
 
-@pytest.mark.usefixtures("folder")
 def test_trial_is_part_of_it(monkeypatch):
     monkeypatch.setattr("defrag.text._trial.LEAST_TEXTS", 100)
     train("docs.jsonl.gz")
 
 
-@pytest.mark.usefixtures("folder")
 def test_large_corpora_are_kept_without_being_asked(monkeypatch):
     said = []
     monkeypatch.setattr(_run, "print_message", said.append)
@@ -142,7 +139,6 @@ def test_bound_is_kept_in_a_group_where_a_training_in_memory_dies(tmp_path, memo
     assert (tmp_path / "b.model").read_bytes() == (tmp_path / "a.model").read_bytes()
 
 
-@pytest.mark.usefixtures("folder")
 def test_pages_are_given_back_while_kernels_use_them(monkeypatch):
     monkeypatch.setattr(_scratch, "_FULL", 0.0)
     train("docs.jsonl")
@@ -256,7 +252,6 @@ def test_predictions_in_parts_continue(folder, flags, monkeypatch):
     check_refusal(folder, " ".join(line) + " --top-k 2", "has parts of another prediction")
 
 
-@pytest.mark.usefixtures("folder")
 def test_matrices_have_a_log_too():
     X, Y = make_data()
     write_xmc("train.txt", X, Y)

@@ -11,9 +11,9 @@ from defrag.io import write_predictions
 from defrag.io.xmc import write_svmlight
 from tests.data import read_predictions
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
-from tests.helpers.cli_running import run, run_well
+from tests.helpers.cli_running import run, run_warned, run_well
 
-folder = pytest.fixture(fill_folder)
+folder = pytest.fixture(fill_folder, autouse=True)
 
 
 PREDICTED = ["train.txt", "train.txt.xz", "train.npz", "X.txt", "train.svm --one-based",
@@ -59,16 +59,13 @@ def test_json_of_truncated_file_needs_allow_truncated(folder):
     line = ("predict", "model.safetensors", "short.txt", "--output", "out", "--json")
     assert "declares 3 points, the file has 1; a truncated" in run(*line).stderr
     assert not (folder / "out").exists()
-    result = run(*line, "--allow-truncated")
-    assert result.exit_code == 0
+    result = run_warned(*line, "--allow-truncated")
     assert result.stderr == "warning: short.txt: the header declares 3 points, the file has 1\n"
     assert len((folder / "out").read_text().splitlines()) == 1
 
 
-@pytest.mark.usefixtures("folder")
 def test_evaluate_warns_of_depths_beyond_predictions():
-    result = run("evaluate", "train.txt", "top.txt", "--json")
-    assert result.exit_code == 0
+    result = run_warned("evaluate", "train.txt", "top.txt", "--json")
     assert result.stderr == (
         "warning: top.txt: no point has more than 3 predictions: left out k = 5\n"
     )
@@ -79,7 +76,6 @@ def test_evaluate_warns_of_depths_beyond_predictions():
 @pytest.mark.parametrize("with_train", [False, True])
 @pytest.mark.parametrize("k", ["1,3,5", "2", "5,1"])
 @pytest.mark.parametrize("data", ["train.txt", "X.txt --labels Y.txt", "train.npz"])
-@pytest.mark.usefixtures("folder")
 def test_evaluate_equals_library(data, k, with_train):
     Y = points()[1]
     file, *flags = data.split()
@@ -99,7 +95,6 @@ def test_evaluate_equals_library(data, k, with_train):
         assert found == pytest.approx(rare.precision[rare.n_labels > 0])
 
 
-@pytest.mark.usefixtures("folder")
 def test_evaluate_prints_tables():
     said = run_well("evaluate", "train.txt", "predictions.txt")
     for name in ("P@k", "nDCG@k", "R@k", "coverage@k"):
@@ -122,7 +117,6 @@ def test_evaluate_reads_svmlight_and_separate_label_files(folder):
     assert "PSP@k" in run_well("evaluate", "train.txt", "predictions.txt", *split)
 
 
-@pytest.mark.usefixtures("folder")
 def test_info_describes_models():
     said = json.loads(run_well("info", "model.safetensors", "--json"))
     assert (said["kind"], said["features"], said["labels"]) == ("label_tree", N_FEATURES, N_LABELS)
@@ -146,7 +140,6 @@ NESTED = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("flags", NESTED)
 def test_info_names_nested_models_by_path(flags):
     run_well("train", "train.txt", "no-ending", *flags.split())

@@ -7,7 +7,6 @@ from tests.helpers.cli_running import check_refusal, run_well
 
 FLAGS = ("--n-trees", "2", "--seed", "3", "--max-leaf-size", "2")
 
-
 folder = pytest.fixture(fill_folder)
 
 

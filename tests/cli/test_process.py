@@ -41,7 +41,7 @@ def start(*args, command=COMMAND, **streams):
     return subprocess.Popen([*command, *args], **{"stdout": PIPE, "stderr": PIPE, **streams})
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     (tmp_path / "train.txt").write_bytes(TEXT)
     (tmp_path / "groups.txt").write_bytes(GROUPS)
@@ -90,7 +90,6 @@ CODES = {
 }
 
 
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", CODES)
 def test_exit_codes_of_errors(name):
     line, given, said = CODES[name]
@@ -101,7 +100,6 @@ def test_exit_codes_of_errors(name):
     assert bool(result.stdout) == (not said)
 
 
-@pytest.mark.usefixtures("folder")
 def test_script_runs_command():
     script = Path(sys.executable).parent / "defrag"
     if not script.exists():
@@ -206,7 +204,6 @@ def test_progress_is_shown_on_terminals_only(big):
     assert result.stdout == big.read_bytes()
 
 
-@pytest.mark.usefixtures("folder")
 def test_terminal_shows_estimated_cost():
     result, seen = run_in_terminal("train", "train.txt", "model")
     assert result.returncode == 0

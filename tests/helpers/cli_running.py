@@ -14,9 +14,15 @@ def run(*args):
     return result
 
 
-def run_well(*args):
+def run_warned(*args):
+    """Run a command line that succeeds, perhaps with warnings."""
     result = run(*args)
     assert result.exit_code == 0, result.stderr
+    return result
+
+
+def run_well(*args):
+    result = run_warned(*args)
     assert not result.stderr
     return result.stdout
 

@@ -15,35 +15,9 @@ from defrag.lab.peers import WORD_VECTORS, missing_peer, write_inputs
 from defrag.lab.planning import plan
 from defrag.lab.studies import STUDIES, Line
 from defrag.metrics import evaluate
-from tests.lab.small import install, small_corpus
+from tests.lab.small import PROGRAM, install, small_corpus
 
 PYTHON = sys.executable
-PROGRAM = """
-import time
-from pathlib import Path
-import numpy as np
-
-class PLT:
-    "Predicts the five most frequent labels for every row."
-
-    def __init__(self, folder, seed, threads):
-        self.folder = Path(folder)
-
-    def fit(self, X, labels):
-        energy = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        assert np.all((energy == 0) | (abs(energy - 1) < 1e-5))
-        counts = np.bincount([label for row in labels for label in row])
-        self.best = np.argsort(-counts, kind="stable").tolist()
-        self.folder.mkdir()
-        (self.folder / "weights").write_bytes(bytes(1000 + X.shape[1]))
-        print("noise on standard output")
-
-    def load(self):
-        pass
-
-    def predict(self, X, top_k):
-        return [self.best[:top_k]] * X.shape[0]
-"""
 BROKEN = PROGRAM.replace("counts = ", "raise RuntimeError('no such luck') or ")
 ENDLESS = PROGRAM.replace("counts = ", "time.sleep(600) or ")
 

@@ -18,31 +18,9 @@ from defrag.lab.planning import plan
 from defrag.lab.records import values_of
 from defrag.lab.studies import STUDIES, Line
 from defrag.lab.texts import TextCorpus, metrics_of
-from tests.lab.small import install
+from tests.lab.small import PROGRAM, install
 
 TOPICS = [f"http://a.org/{j}" for j in range(8)]
-PROGRAM = """
-from pathlib import Path
-import numpy as np
-
-class PLT:
-    "Gives every text the most frequent labels."
-
-    def __init__(self, folder, seed, threads):
-        self.folder = Path(folder)
-
-    def fit(self, X, labels):
-        counts = np.bincount([label for row in labels for label in row])
-        self.best = np.argsort(-counts, kind="stable").tolist()
-        self.folder.mkdir()
-        (self.folder / "weights").write_bytes(bytes(1000))
-
-    def load(self):
-        pass
-
-    def predict_proba(self, X, top_k):
-        return [[(label, 0.5 / (1 + i)) for i, label in enumerate(self.best)]] * X.shape[0]
-"""
 
 
 def test_metrics_are_those_of_the_definitions():

@@ -59,8 +59,8 @@ def train_part(
         if index >= n_parts:
             raise ValueError(f"{display_name(plan)}: --part must be below {n_parts}, got {index}")
     if not force:
-        done = [index for index in chosen if _is_done(plan, index, todo.identity)]
-        chosen = [index for index in chosen if index not in set(done)]
+        done = {index for index in chosen if _trained(plan, index, todo)}
+        chosen = [index for index in chosen if index not in done]
         if done:
             typer.echo(f"{len(done)} of {n_parts} parts are trained already")
     if chosen:
@@ -69,26 +69,23 @@ def train_part(
         first = [one.index for one in todo.parts if one.wave == 0]
         for index in sorted(chosen, key=lambda index: int(todo.waves[index])):
             target = part_path(plan, index)
-            earlier = _results(plan, first, todo.identity) if todo.waves[index] else []
+            waited_for = first if todo.waves[index] else []
+            earlier = [part for one in waited_for if (part := _trained(plan, one, todo))]
             save_part(fit_part(todo, index, X, Y, earlier), target)
             typer.echo(f"part {index} of {n_parts} in {escaped(str(target))}")
     print_next(f"defrag join {escaped(plan)} MODEL")
 
 
-def _results(plan: str, parts: list[int], identity: int) -> list[PartResult]:
-    """Return the results of those parts that are trained."""
-    return [load_part(part_path(plan, one)) for one in parts if _is_done(plan, one, identity)]
-
-
-def _is_done(plan: str, index: int, identity: int) -> bool:
-    """Return whether the file of a part is complete and belongs to the plan."""
+def _trained(plan: str, index: int, todo: Plan) -> PartResult | None:
+    """Return the result of a part, if its file is complete and belongs to the plan."""
     path = part_path(plan, index)
     if not path.exists():
-        return False
+        return None
     try:
-        return load_part(path).identity == identity
+        found = load_part(path)
     except ModelFormatError:
-        return False  # incomplete or not a part: written again
+        return None  # incomplete or not a part: written again
+    return found if found.identity == todo.identity else None
 
 
 def read_data(

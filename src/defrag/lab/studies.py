@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from defrag import registry
 from defrag.io.datasets import REPOSITORY
 from defrag.lab.corpus import place_of
 from defrag.lab.peers import PEERS, TEXT_PEERS, WORD_VECTORS
@@ -128,22 +129,11 @@ _WIKI10, _DELICIOUS = "wiki10-31k", "delicious-200k"
 _OTHERS = tuple(name for name in REPOSITORY if name != _EURLEX)
 
 _GROUPS = {NONE: "", "x": ", DEFRAG-X", "xy": ", DEFRAG-XY", "hybrid": ", Hybrid"}
-_CLASSIFIERS = {
-    "LabelTree": "label-tree:n_trees=3",
-    "Parabel": "parabel",
-    "Bonsai": "bonsai",
-    "PLT": "plt",
-    "DiSMEC": "dismec",
-    "PPDSparse": "ppd-sparse",
-    "ProXML": "proxml",
-    "FastXML": "fastxml",
-    "PfastreXML": "pfastrexml",
-    "CRAFTML": "craftml",
-    "SLEEC": "sleec",
-    "AnnexML": "annexml",
-    "LEML": "leml",
-    "LPSR": "lpsr",
-}
+_WORDS = {entry.name: entry.word for entry in registry.entries("classifier")}
+_CLASSIFIERS = {name: _WORDS[name] for name in (
+    "LabelTree", "Parabel", "Bonsai", "PLT", "DiSMEC", "PPDSparse", "ProXML", "FastXML",
+    "PfastreXML", "CRAFTML", "SLEEC", "AnnexML", "LEML", "LPSR",
+)} | {"LabelTree": "label-tree:n_trees=3"}  # fmt: skip
 _REDUCTIONS = {
     NONE: "",
     FOCUS: ", Focus",
