@@ -46,21 +46,18 @@ def test_explain_explains_point_of_matrix():
     X, _ = points()
     model = load("model.safetensors")
     for data in ("train.txt", "train.txt.xz", "train.npz"):
-        said = run_well(
-            "explain", "model.safetensors", data, "--row", "3", "--top-k", "2", "--json"
-        )
+        line = f"explain model.safetensors {data} --row 3 --top-k 2 --json"
+        said = run_well(*line.split())
         found = [json.loads(line) for line in said.splitlines()]
         wanted = model.explain(X[[3]], k=2)
         assert [one["label"] for one in found] == [one.label for one in wanted]
         assert found[0]["score"] == pytest.approx(wanted[0].score, abs=1e-6)
-        assert sum(row["contribution"] for row in found[0]["features"]) + found[0]["rest"] == (
-            pytest.approx(found[0]["score"] - found[0]["base"], abs=1e-9)
-        )
+        parts = [row["contribution"] for row in found[0]["features"]] + [found[0]["rest"]]
+        assert found[0]["base"] + sum(parts) == pytest.approx(found[0]["score"], abs=1e-9)
     shown = run_well("explain", "model.safetensors", "train.txt", "--label", "label 3")
     assert shown.startswith("label 3  ")
-    assert run_well("explain", "nameless.safetensors", "train.txt", "--label", "3") == (
-        shown.replace("label 3  ", "3  ", 1)
-    )
+    nameless = run_well("explain", "nameless.safetensors", "train.txt", "--label", "3")
+    assert nameless == shown.replace("label 3  ", "3  ", 1)
 
 
 def test_features_limits_shown_features_and_sums_rest():

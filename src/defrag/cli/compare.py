@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -171,7 +171,7 @@ def compare(
     reports.write(lambda: comparison_page(title, results, command_line(), names))
     if as_json:
         table = table_of("", results, ACCURACY)
-        print_json({"data": corpus.facts.to_json(), "methods": table.to_json()})
+        print_json({"data": asdict(corpus.facts), "methods": table.to_json()})
         return
     Console().print(table_of(corpus.facts.name, results, _COLUMNS, clear=True).to_rich())
     reports.tell()

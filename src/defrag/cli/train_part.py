@@ -70,7 +70,7 @@ def train_part(
         for index in sorted(chosen, key=lambda index: int(todo.waves[index])):
             target = part_path(plan, index)
             waited_for = first if todo.waves[index] else []
-            earlier = [part for one in waited_for if (part := _trained(plan, one, todo))]
+            earlier = [found for one in waited_for if (found := _trained(plan, one, todo))]
             save_part(fit_part(todo, index, X, Y, earlier), target)
             typer.echo(f"part {index} of {n_parts} in {escaped(str(target))}")
     print_next(f"defrag join {escaped(plan)} MODEL")

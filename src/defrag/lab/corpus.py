@@ -11,10 +11,9 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,10 +53,6 @@ class Facts:
         """The constants of the propensities as keyword arguments."""
         return {"A": self.A, "B": self.B}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a dict for a JSON file."""
-        return asdict(self)
-
 
 class Corpus:
     """Training and test points of an experiment.
@@ -83,19 +78,17 @@ class Corpus:
     def __init__(
         self, name: str, train: Split, test: Split, *, A: float = 0.55, B: float = 1.5
     ) -> None:
-        matrices = {"train.X": train.X, "train.Y": train.Y, "test.X": test.X, "test.Y": test.Y}
+        given = (train.X, train.Y, test.X, test.Y)
         self._matrices = {
             part: check_matrix(matrix, name=f"{part[-1]} of {name}")
-            for part, matrix in matrices.items()
+            for part, matrix in zip(_PARTS, given, strict=True)
         }
         for axis, noun in (("X", "feature"), ("Y", "label")):
             ours, theirs = (self._matrices[f"{half}.{axis}"].shape[1] for half in ("train", "test"))
             if ours != theirs:
                 raise ValueError(f"{name}: {ours} {noun}s in training, {theirs} in the test points")
-        self.train, self.test = (
-            Split(self._matrices[f"{half}.X"], self._matrices[f"{half}.Y"])
-            for half in ("train", "test")
-        )
+        checked = list(self._matrices.values())
+        self.train, self.test = Split(*checked[:2]), Split(*checked[2:])
         sizes = *self.train.X.shape, self.train.Y.shape[1], self.test.X.shape[0]
         self.facts = Facts(name, _fingerprint(self._matrices), *sizes, A, B)
 

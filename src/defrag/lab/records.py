@@ -20,7 +20,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -87,7 +87,7 @@ class Job:
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the record that is known before the run."""
-        known = {"method": self.method, "data": self.data.to_json()}
+        known = {"method": self.method, "data": asdict(self.data)}
         return {**self._run(), **known, "key": self.key, "measures": list(self.measures)}
 
     def _run(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def predicted(
     scores = align(found, truth, None, label_names).scores
     labels = top_columns(scores, max(K))
     measured = measure(labels, train, test, corpus.facts.constants)
-    record = {"method": name, "data": corpus.facts.to_json(), "seed": 0, "n_jobs": 1,
+    record = {"method": name, "data": asdict(corpus.facts), "seed": 0, "n_jobs": 1,
               "estimator": {"kind": "predictions", "parameters": {"file": found.name}},
               "status": "done", **measured, "versions": versions(), "machine": machine(),
               "finished": now()}  # fmt: skip

@@ -153,51 +153,46 @@ _OF_PAPER: tuple[str, ...] = tuple(REPOSITORY)
 _ON_ALL: tuple[str, ...] = ()
 
 
+_CLUSTERINGS = {
+    "DEFRAG-X": "defrag",
+    "DEFRAG-XY": "defrag:representation=xy",
+    "DEFRAG-N": "defrag:split=ndcg",
+    "DEFRAG-G": f"defrag:representation={WORD_VECTORS}",
+    "Hybrid": "hybrid",
+    "ITDC": "itdc:start=label",
+    "ITDC, random start": "itdc",
+    "SCBC": "scbc:balance=0.1",
+    "SCBC, balance 1": "scbc:balance=1",
+    "LSC": "lsc",
+    "BCLS": "bcls",
+    "random groups": "random-groups",
+    "random groups, energy": "random-groups:scale=energy",
+    "hashing": "hash-groups",
+    "top features": "top-features",
+    "top features by information": "top-features:by=information",
+}
+
+
 def _clusterings(n_clusters: int, data: str, without: Sequence[str] = ()) -> list[Line]:
-    words = {
-        "DEFRAG-X": "defrag",
-        "DEFRAG-XY": "defrag:representation=xy",
-        "DEFRAG-N": "defrag:split=ndcg",
-        "DEFRAG-G": f"defrag:representation={WORD_VECTORS}",
-        "Hybrid": "hybrid",
-        "ITDC": "itdc:start=label",
-        "ITDC, random start": "itdc",
-        "SCBC": "scbc:balance=0.1",
-        "SCBC, balance 1": "scbc:balance=1",
-        "LSC": "lsc",
-        "BCLS": "bcls",
-        "random groups": "random-groups",
-        "random groups, energy": "random-groups:scale=energy",
-        "hashing": "hash-groups",
-        "top features": "top-features",
-        "top features by information": "top-features:by=information",
-    }
     return [
         Line(f"{name}, {n_clusters}", "parabel",
              with_setting(word, "n_clusters", n_clusters), data=(data,),
              seeds=1 if name in {"BCLS", "DEFRAG-G"} else None)  # they take minutes
-        for name, word in words.items() if name not in without
+        for name, word in _CLUSTERINGS.items() if name not in without
     ]  # fmt: skip
 
 
 def _sizes() -> list[Line]:
     """Return each variant at four group sizes, of one tree and of three."""
-    variants = {
-        "X": "defrag",
-        "XY": "defrag:representation=xy",
-        "Hybrid": "hybrid",
-        "top features": "top-features",
-        "random": "random-groups",
-    }
+    variants = {"X": "DEFRAG-X", "XY": "DEFRAG-XY", "Hybrid": "Hybrid"}
+    baselines = {"top features": "top features", "random": "random groups"}
     lines = []
-    for noun, word, names in (
-        ("1 tree", "parabel:n_trees=1", list(variants)),
-        ("3 trees", "parabel:n_trees=3", ["X", "XY", "Hybrid"]),
-    ):
+    for noun, shown in (("1 tree", variants | baselines), ("3 trees", variants)):
+        word = f"parabel:n_trees={noun[0]}"
         lines += [
-            Line(f"{name}, {noun}, d0 = {size}", word,
-                 with_setting(variants[name], "max_cluster_size", size))
-            for name in names for size in (32, 16, 8, 4)
+            Line(f"{short}, {noun}, d0 = {size}", word,
+                 with_setting(_CLUSTERINGS[name], "max_cluster_size", size))
+            for short, name in shown.items() for size in (32, 16, 8, 4)
         ]  # fmt: skip
         lines.append(Line(f"all features, {noun}", word))
     return lines
@@ -213,17 +208,10 @@ def _ngrams() -> list[Line]:
         ", tight": "tight",
         ", tight and Focus": f"tight+{FOCUS}",
     }
-    sized = {
-        "DEFRAG-X": "defrag",
-        "DEFRAG-XY": "defrag:representation=xy",
-        "DEFRAG-N": "defrag:split=ndcg",
-        "Hybrid": "hybrid",
-        "hashing": "hash-groups",
-    }
     more = {
-        f", {name}{suffix}": with_setting(word, "max_cluster_size", size)
+        f", {name}{suffix}": with_setting(_CLUSTERINGS[name], "max_cluster_size", size)
         for size, suffix in ((8, ""), (32, ", d/32"))
-        for name, word in sized.items()
+        for name in ("DEFRAG-X", "DEFRAG-XY", "DEFRAG-N", "Hybrid", "hashing")
     }
     others = {
         "LabelTree without hard negatives": "label-tree:hard_negatives=false",
