@@ -1,6 +1,5 @@
 """The command line as a whole: what it refuses, what it says, how it leaves."""
 
-import json
 import os
 
 import pytest
@@ -9,7 +8,7 @@ import defrag
 from defrag.cli.app import VERBS
 from tests.data import read_npz
 from tests.helpers.cli_data import fill_folder, points, same
-from tests.helpers.cli_running import files, run, run_warned, run_well
+from tests.helpers.cli_running import files, run, run_warned, run_well, told
 
 folder = pytest.fixture(fill_folder)
 
@@ -91,7 +90,7 @@ def test_file_names_may_have_any_character(folder, name):
     run_well("convert", name, name + ".npz")
     assert same(read_npz(folder / (name + ".npz"))[0], points()[0])
     assert run_well("info", name).count("\n") == 17
-    assert json.loads(run_well("info", name, "--json"))["file"] == name
+    assert told("info", name)["file"] == name
     result = run("info", name + name)
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1

@@ -11,7 +11,7 @@ from defrag.io import LabelledTexts, write_xmc
 from defrag.lab.corpus import split_by_order
 from tests.data import make_data
 from tests.helpers import cli_data
-from tests.helpers.cli_running import check_refusal, run_warned, run_well
+from tests.helpers.cli_running import check_refusal, run_warned, told
 from tests.helpers.cli_text_data import write_lines
 
 folder = pytest.fixture(cli_data.fill_folder)
@@ -31,7 +31,7 @@ def test_compare_records_runs_and_writes_reports(folder):
     lines = (folder / "kept" / "records.jsonl").read_text().splitlines()
     assert len(lines) == 4
     assert {(one["data"]["A"], one["data"]["B"]) for one in map(json.loads, lines)} == {(0.5, 0.4)}
-    said = json.loads(run_well(*line[:11], "--records", "kept", "--json"))
+    said = told(*line[:11], "--records", "kept")
     assert (folder / "kept" / "records.jsonl").read_text().splitlines() == lines
     assert [row["method"] for row in said["methods"]] == ["LabelTree", "LabelTree, DEFRAG-X"]
     assert said["methods"][0]["runs"] == 2
@@ -84,8 +84,9 @@ def test_compare_reads_texts(folder):
     _, names = read_corpus(("train.jsonl", "train.jsonl"), (None, None), None, Reading())
     assert names == ["a", "b", "c"]
     write_lines(folder / "test.jsonl", [*items[18:], {"text": "blue sea", "labels": ["b", "new"]}])
-    said = json.loads(run_well("compare", "train.jsonl", "test.jsonl", "--agglomerate", "none",
-                               "--records", "kept", "--json"))  # fmt: skip
+    said = told(
+        "compare", "train.jsonl", "test.jsonl", "--agglomerate", "none", "--records", "kept"
+    )
     assert said["data"]["labels"] == 4
     assert said["data"]["test_points"] == 10
     assert said["methods"][0]["mean"]["P@1"] == 100.0

@@ -1,7 +1,5 @@
 """The verbs about data files, case by case: convert, info."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,7 @@ from defrag.agglomeration import Tight
 from defrag.io.xmc import read_svmlight
 from tests.data import read_data, read_npz
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
-from tests.helpers.cli_running import run_well
+from tests.helpers.cli_running import run_well, told
 
 folder = pytest.fixture(fill_folder, autouse=True)
 
@@ -64,7 +62,7 @@ def test_convert_overrides_numbers_of_columns(folder):
 @pytest.mark.parametrize("data", ["train.txt", "train.txt.xz", "train.npz"])
 def test_info_describes_data(data):
     X, Y = points()
-    said = json.loads(run_well("info", data, "--json"))
+    said = told("info", data)
     lengths = np.diff(X.indptr)
     assert said == {
         "file": data,
@@ -90,16 +88,16 @@ def test_info_describes_data(data):
 
 
 def test_info_describes_data_without_labels(folder):
-    assert json.loads(run_well("info", "X.txt", "--json"))["labels"] is None
-    assert json.loads(run_well("info", "X.txt", "--labels", "Y.txt", "--json"))["labels"] == 6
-    assert json.loads(run_well("info", "train.svm", "--one-based", "--json"))["labels"] == 6
+    assert told("info", "X.txt")["labels"] is None
+    assert told("info", "X.txt", "--labels", "Y.txt")["labels"] == 6
+    assert told("info", "train.svm", "--one-based")["labels"] == 6
     (folder / "bare.txt").write_text("0 0 0\n")
-    assert json.loads(run_well("info", "bare.txt", "--json"))["value"] is None
+    assert told("info", "bare.txt")["value"] is None
 
 
 def test_info_describes_groups(folder):
     (folder / "uneven.txt").write_text("2\n3 0 1 4 \n1 2 \n")
-    assert json.loads(run_well("info", "uneven.txt", "--json")) == {
+    assert told("info", "uneven.txt") == {
         "file": "uneven.txt",
         "kind": "groups",
         "groups": 2,
@@ -110,8 +108,8 @@ def test_info_describes_groups(folder):
         "entropy": pytest.approx(0.8112781),
     }
     (folder / "none.txt").write_text("0\n")
-    assert json.loads(run_well("info", "none.txt", "--json"))["groups"] == 0
-    assert json.loads(run_well("info", "empty_group.txt", "--json"))["balance"] is None
+    assert told("info", "none.txt")["groups"] == 0
+    assert told("info", "empty_group.txt")["balance"] is None
 
 
 def test_info_prints_columns():

@@ -1,10 +1,8 @@
 """``defrag demo``, on part of the bundled texts."""
 
-import json
-
 import pytest
 
-from tests.helpers.cli_running import run_well
+from tests.helpers.cli_running import run_well, told
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +13,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_quick_demo_trains_measures_and_explains(folder):
-    said = json.loads(run_well("demo", "--quick", "--json"))
+    said = told("demo", "--quick")
     assert [row["texts"] for row in said["models"]] == [400, 1200, 4000]
     for measure, least in (("P@1", 60), ("micro_F1", 30)):
         gains = [row[measure] for row in said["models"]]
@@ -29,9 +27,9 @@ def test_quick_demo_trains_measures_and_explains(folder):
     for part in ("Ten packages", "Rare labels", "More texts", "✓", "✗", "held-out texts"):
         assert part in html
     assert html.count("<figure>") == 3
-    again = json.loads(run_well("demo", "--quick", "--json", "--report", "none"))
+    again = told("demo", "--quick", "--report", "none")
     assert again["examples"] == said["examples"]
-    other = json.loads(run_well("demo", "--quick", "--json", "--report", "none", "--seed", "1"))
+    other = told("demo", "--quick", "--report", "none", "--seed", "1")
     assert other["examples"] != said["examples"]
 
 

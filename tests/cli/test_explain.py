@@ -12,7 +12,7 @@ import pytest
 from defrag import LabelTree, load
 from defrag.cli import suggest_plainly
 from tests.helpers.cli_model_data import fill_folder, points
-from tests.helpers.cli_running import run_well
+from tests.helpers.cli_running import run_well, told
 
 TEXT = "sorting a \N{HEAVY BLACK HEART} matrix of large files"
 
@@ -64,7 +64,7 @@ def test_features_limits_shown_features_and_sums_rest():
     X, _ = points()
     row = int(np.argmax(np.diff(X.indptr)))
     line = ["explain", "model.safetensors", "train.txt", "--row", str(row), "--features", "2"]
-    found = json.loads(run_well(*line, "--json"))
+    found = told(*line)
     assert len(found["features"]) == 2
     shown = run_well(*line)
     assert f"{X[[row]].nnz - 2} more" in shown
@@ -76,7 +76,7 @@ def test_explain_label_shows_its_features():
     assert lines[0].split() == ["files", "score", "alone"]
     assert {line.split()[0] for line in lines[1:3]} <= {"large", "files", "copy", "large files"}
     assert len(lines) == 4
-    found = json.loads(run_well("explain", "model.safetensors", "--label", "label 3", "--json"))
+    found = told("explain", "model.safetensors", "--label", "label 3")
     assert found["label_id"] == 3
 
 
@@ -108,7 +108,7 @@ def test_suggest_why_shows_words():
     assert len(lines) == 4
     best = load("texts.safetensors").explain(TEXT)
     assert lines[1].strip().startswith(f"{best.names[0]} {best.contributions[0]:+.3f}")
-    found = json.loads(run_well("suggest", "texts.safetensors", TEXT, "--why", "--json"))
+    found = told("suggest", "texts.safetensors", TEXT, "--why")
     assert found["labels"][0]["why"][0]["adds"] == pytest.approx(best.contributions[0])
 
 
@@ -176,6 +176,6 @@ def test_suggest_imports_neither_scikit_learn_nor_what_typer_reads_words_with():
 
 def test_suggest_prints_nothing_for_unknown_words():
     assert run_well("suggest", "texts.safetensors", "unheard") == ""
-    assert json.loads(run_well("suggest", "texts.safetensors", "", "--json")) == {
+    assert told("suggest", "texts.safetensors", "") == {
         "scores": "score", "labels": []
     }  # fmt: skip

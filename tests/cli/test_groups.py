@@ -13,7 +13,7 @@ from defrag.io import read_groups, write_xmc
 from defrag.io.xmc import read_svmlight
 from tests.data import read_data
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
-from tests.helpers.cli_running import run_well
+from tests.helpers.cli_running import run_well, told
 
 folder = pytest.fixture(fill_folder)
 
@@ -43,7 +43,7 @@ def test_cluster_equals_library(folder, flags):
     found_X, found_Y = read_data(folder / "small")
     assert same(found_X, expected.transform(X))
     assert same(found_Y, Y)
-    n_groups = json.loads(run_well("info", "groups.out", "--json"))["groups"]
+    n_groups = told("info", "groups.out")["groups"]
     assert said["n_clusters"] == expected.n_clusters_ == n_groups
     assert 1 < n_groups < N_FEATURES
     assert said["n_features"] == N_FEATURES
@@ -127,7 +127,7 @@ def test_agglomerate_drops_features_with_allow_missing_only(folder):
 def test_empty_group_keeps_column(folder):
     run_well("agglomerate", "train.txt", "empty_group.txt", "out")
     assert read_data(folder / "out")[0].shape == (12, 3)
-    assert json.loads(run_well("info", "empty_group.txt", "--json"))["groups"] == 3
+    assert told("info", "empty_group.txt")["groups"] == 3
 
 
 def test_suffix_compresses_output(folder):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from defrag import Thesaurus, load
-from tests.helpers.cli_running import check_refusal, run_well
+from tests.helpers.cli_running import check_refusal, run_well, told
 
 THESAURUS = [
     {"id": "s1", "name": {"en": "Sorting", "de": "Sortieren"}, "type": "method"},
@@ -32,18 +32,18 @@ def test_names_are_shown_in_the_asked_language() -> None:
     assert load("m.safetensors").thesaurus_ == Thesaurus.of(THESAURUS)
     shown = run_well("suggest", "m.safetensors", "a sort", "--language", "de", "--why")
     assert shown.startswith("Sortieren (s1)")
-    said = json.loads(run_well("suggest", "m.safetensors", "a sort", "--json"))["labels"][0]
+    said = told("suggest", "m.safetensors", "a sort")["labels"][0]
     assert (said["label"], said["name"]) == ("s1", "Sorting")
     why = ("explain", "m.safetensors", "--text", "a sort", "--language", "de")
     assert run_well(*why).startswith("Sortieren (s1)")
-    assert json.loads(run_well(*why, "--json"))["name"] == "Sortieren"
-    assert json.loads(run_well("info", "m.safetensors", "--json"))["concepts"] == 3
+    assert told(*why)["name"] == "Sortieren"
+    assert told("info", "m.safetensors")["concepts"] == 3
 
 
 def test_labels_are_listed_and_searched() -> None:
     listed = run_well("labels", "m.safetensors")
     assert listed == "m1\tHash map\ns1\tSorting\nh1\tHeap\tno training points\n"
-    found = json.loads(run_well("labels", "m.safetensors", "--search", "sortieren", "--json"))
+    found = told("labels", "m.safetensors", "--search", "sortieren")
     expected = {"label": "s1", "name": "Sorting", "matched": "Sortieren", "points": True}
     assert found == {"labels": [expected], "exact": True}
     assert run_well("labels", "m.safetensors", "--search", "m1").startswith("m1\tHash map, also m1")
@@ -58,7 +58,7 @@ def test_labels_are_added_without_training(folder: Path) -> None:
     assert said == "4 labels in n.safetensors: 1 new, 1 withdrawn or replaced\n"
     assert run_well("suggest", "n.safetensors", "a sort", "--why").startswith("ordering (s2)")
     assert run_well("suggest", "m.safetensors", "a sort").startswith("Sorting (s1)")
-    counts = json.loads(run_well("labels", "m.safetensors", "--add", "news.jsonl", "--json"))
+    counts = told("labels", "m.safetensors", "--add", "news.jsonl")
     assert counts == {"model": "m.safetensors", "labels": 4, "new": 1, "withdrawn": 1}
     assert (folder / "m.safetensors").read_bytes() == (folder / "n.safetensors").read_bytes()
     check_refusal(folder, "labels m.safetensors --add bad.jsonl", "bad.jsonl: No such file")

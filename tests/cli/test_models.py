@@ -11,7 +11,7 @@ from defrag.io import write_predictions
 from defrag.io.xmc import write_svmlight
 from tests.data import read_predictions
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
-from tests.helpers.cli_running import run, run_warned, run_well
+from tests.helpers.cli_running import run, run_warned, run_well, told
 
 folder = pytest.fixture(fill_folder, autouse=True)
 
@@ -108,8 +108,8 @@ def test_evaluate_prints_tables():
 def test_evaluate_reads_svmlight_and_separate_label_files(folder):
     X, Y = points()
     write_svmlight(folder / "few.svm", X, sparse.csr_array(Y[:, :3]), zero_based=False)
-    plain = json.loads(run_well("evaluate", "train.txt", "predictions.txt", "--json"))
-    said = json.loads(run_well("evaluate", "train.svm", "predictions.txt", "--one-based", "--json"))
+    plain = told("evaluate", "train.txt", "predictions.txt")
+    said = told("evaluate", "train.svm", "predictions.txt", "--one-based")
     assert said == plain
     # Labels that the file does not come to are labels still.
     run_well("evaluate", "few.svm", "predictions.txt", "--one-based")
@@ -118,11 +118,11 @@ def test_evaluate_reads_svmlight_and_separate_label_files(folder):
 
 
 def test_info_describes_models():
-    said = json.loads(run_well("info", "model.safetensors", "--json"))
+    said = told("info", "model.safetensors")
     assert (said["kind"], said["features"], said["labels"]) == ("label_tree", N_FEATURES, N_LABELS)
     assert (said["trees"], said["label_names"], said["vocabulary"]) == (1, True, False)
     assert said["parameters"]["random_state"] == 3
-    assert json.loads(run_well("info", "groups.safetensors", "--json"))["kind"] == "defrag"
+    assert told("info", "groups.safetensors")["kind"] == "defrag"
 
 
 NESTED = {

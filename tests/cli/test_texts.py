@@ -9,7 +9,7 @@ from defrag import Focused, LabelTree, Refrag, TextClassifier, load
 from defrag.baselines import Parabel
 from defrag.io import read_texts
 from tests.data import read_data
-from tests.helpers.cli_running import run, run_warned, run_well
+from tests.helpers.cli_running import run, run_warned, run_well, told
 from tests.helpers.cli_text_data import TABLE, documents, fill_folder, write_lines
 
 folder = pytest.fixture(fill_folder, autouse=True)
@@ -57,7 +57,7 @@ def test_flags_set_vectorizer_and_weights():
     assert (model.vectorizer_.ngrams, model.vectorizer_.min_df) == (1, 3)
     assert not len(model.vectorizer_.pairs_)
     run_well("train", "docs.jsonl", "small.safetensors", "--weights", "int8")
-    described = json.loads(run_well("info", "small.safetensors", "--json"))
+    described = told("info", "small.safetensors")
     assert described["weight_type"] == "int8"
     assert described["labels"] == 4
 
@@ -83,8 +83,8 @@ def test_predictions_of_texts_can_be_evaluated(folder):
         assert [np.float32(value) for _, value in pairs] == values.tolist()
     first = json.loads((folder / "p.jsonl").read_text().splitlines()[0])
     assert first["labels"][:3] == names[0].tolist()
-    by_names = json.loads(run_well("evaluate", "docs.jsonl", "p.txt", "--json", "--top-k", "1,3"))
-    by_json = json.loads(run_well("evaluate", "docs.jsonl", "p.jsonl", "--json", "--top-k", "1,3"))
+    by_names = told("evaluate", "docs.jsonl", "p.txt", "--top-k", "1,3")
+    by_json = told("evaluate", "docs.jsonl", "p.jsonl", "--top-k", "1,3")
     assert by_names == by_json
     truth = [item["labels"] for item in documents()]
     hits = [row[0] in given for row, given in zip(names, truth, strict=True)]
@@ -111,7 +111,7 @@ def test_unprintable_names_are_compared_escaped(folder):
     run("train", "odd.jsonl", "m.safetensors")
     run_well("predict", "m.safetensors", "odd.jsonl", "--output", "p.txt")
     assert "a\\tb:" in (folder / "p.txt").read_text()
-    values = json.loads(run_well("evaluate", "odd.jsonl", "p.txt", "--top-k", "1,2", "--json"))
+    values = told("evaluate", "odd.jsonl", "p.txt", "--top-k", "1,2")
     assert values["P@2"] == 100
 
 
@@ -129,10 +129,7 @@ def test_evaluate_compares_names_and_json_with_matrix(folder):
                                    '{"labels": [1], "scores": [0.8]}\n')  # fmt: skip
     (folder / "p.ids").write_text("2 2\n0:0.9 1:0.1\n1:0.8\n")
     commands = ["p.ids", "p.json", "p.names --label-names names.txt"]
-    found = [
-        json.loads(run_well("evaluate", "train.txt", *c.split(), "--top-k", "1", "--json"))
-        for c in commands
-    ]
+    found = [told("evaluate", "train.txt", *c.split(), "--top-k", "1") for c in commands]
     assert found[0] == found[1] == found[2]
     assert found[0]["P@1"] == 100
 
@@ -168,7 +165,7 @@ def test_convert_takes_columns_of_model(folder):
 
 
 def test_info_describes_texts():
-    described = json.loads(run_well("info", "docs.jsonl", "--json"))
+    described = told("info", "docs.jsonl")
     assert (described["kind"], described["form"]) == ("texts", "jsonl")
     assert (described["texts"], described["labels"]) == (24, 4)
     assert described["labels_per_text"] == {"min": 1, "mean": 1.5, "max": 2}
@@ -264,9 +261,9 @@ def test_answers_are_chosen_on_other_texts(folder):
     assert model.predict(texts) == expected.predict(texts)
     assert "on 40 held-out texts" in run_well("info", "m")
     text = "matrix vector quick"
-    said = json.loads(run_well("suggest", "m", text, "--answers", "--json", "--top-k", "50"))
+    said = told("suggest", "m", text, "--answers", "--top-k", "50")
     assert [one["label"] for one in said["labels"]] == model.predict([text])[0]
-    said = json.loads(run_well("suggest", "m", text, "--recall", "0.9", "--json"))
+    said = told("suggest", "m", text, "--recall", "0.9")
     assert said["promise"] == model.promise(0.9)._asdict()
     listed = model.shortlist([text], 0.9)[0]
     assert [(one["label"], one["score"]) for one in said["labels"]] == [one[:2] for one in listed]

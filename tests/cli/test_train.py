@@ -1,6 +1,5 @@
 """``defrag train``, case by case."""
 
-import json
 import re
 
 import pytest
@@ -9,7 +8,7 @@ from defrag import Agglomerated, Defrag, Focus, Focused, LabelTree, load, regist
 from defrag.agglomeration import Hybrid, Tight
 from defrag.specs import VARIANTS
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
-from tests.helpers.cli_running import run_warned, run_well
+from tests.helpers.cli_running import run_warned, run_well, told
 
 folder = pytest.fixture(fill_folder, autouse=True)
 
@@ -56,7 +55,7 @@ def test_train_defaults_to_label_tree_on_focused_rows(folder):
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
 def test_model_file_has_names_and_weight_type(folder, weights):
     names = ("--label-names", "labels.txt", "--vocabulary", "words.txt", "--weights", weights)
-    said = json.loads(run_well("train", "train.txt", "out", *names, "--json"))
+    said = told("train", "train.txt", "out", *names)
     model = load(folder / "out")
     assert list(model.label_names_) == [f"label {j}" for j in range(N_LABELS)]
     assert list(model.vocabulary_) == [f"word{j}" for j in range(N_FEATURES)]
@@ -64,7 +63,7 @@ def test_model_file_has_names_and_weight_type(folder, weights):
     size = (folder / "out").stat().st_size
     counts = {"points": N_POINTS, "features": N_FEATURES, "labels": N_LABELS}
     assert said == {"model": "out", **counts, "bytes": size}
-    described = json.loads(run_well("info", "out", "--json"))
+    described = told("info", "out")
     assert described["weight_type"] == weights
     assert (described["label_names"], described["vocabulary"]) == (True, True)
 

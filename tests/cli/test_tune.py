@@ -11,7 +11,7 @@ from defrag import load
 from defrag.io import LabelledTexts
 from defrag.lab import tuning
 from defrag.lab.tuning import best_of, run_trials
-from tests.helpers.cli_running import check_refusal, run_well
+from tests.helpers.cli_running import check_refusal, run_well, told
 
 
 def corpus(n_texts=300, seed=0):
@@ -59,7 +59,7 @@ def test_budget_leaves_trials_out():
 
 
 def test_best_model_is_written_and_shown(folder):
-    found = json.loads(run_well("tune", "docs.jsonl", "m", "--json", "--report", "page.html"))
+    found = told("tune", "docs.jsonl", "m", "--report", "page.html")
     assert len(found["trials"]) == 7
     model = load("m")
     assert found["best"].startswith(f"characters of {model.vectorizer_.characters}, ")

@@ -1,5 +1,6 @@
 """Running the command line inside the test process."""
 
+import json
 import re
 
 from typer.testing import CliRunner
@@ -25,6 +26,11 @@ def run_well(*args):
     result = run_warned(*args)
     assert not result.stderr
     return result.stdout
+
+
+def told(*args):
+    """Return what a command line prints with --json."""
+    return json.loads(run_well(*args, "--json"))
 
 
 def contents(folder):

@@ -43,20 +43,16 @@ VocabularyFlag = Annotated[File, "Names of the features, one per line, stored in
 ThesaurusFlag = Annotated[
     File, "Names of the labels in a thesaurus: JSON lines, a table, or SKOS (.ttl, .nt, .rdf)."
 ]
-LanguageFlag = Annotated[
-    str | None, option("Language in which labels are named, such as de.", "CODE")
-]
+LanguageFlag = Annotated[str | None, "Language in which labels are named, such as de.", "CODE"]
 _PROPENSITY = "Parameter of the propensities."
 PropensityA = Annotated[float | None, option(_PROPENSITY, names="--A", show_default="0.55")]
 PropensityB = Annotated[float | None, option(_PROPENSITY, names="--B", show_default="1.5")]
 AllowFlag = Annotated[
     list[str] | None,
-    option(
-        "Only these labels; also type=... and scheme=... of the thesaurus; may be repeated.",
-        "LABEL",
-    ),
+    "Only these labels; also type=... and scheme=... of the thesaurus; may be repeated.",
+    "LABEL",
 ]
-DenyFlag = Annotated[list[str] | None, option("None of these labels, given likewise.", "LABEL")]
+DenyFlag = Annotated[list[str] | None, "None of these labels, given likewise.", "LABEL"]
 WeightsFlag = Annotated[
     str,
     Words(("float32", "float16", "int8", "int4")),

@@ -2,7 +2,8 @@
 
 A command is a function with keyword arguments. :func:`with_flags` makes of it what typer takes:
 
-- a flag is annotated with its type and its help, or with :func:`option` where there is more to say;
+- a flag is annotated with its type, its help and what stands for its value in the help, or with
+  :func:`option` where there is more to say;
 - a parameter whose type is a dataclass stands for the flags that are the fields of the class;
 - :class:`Words` in an annotation are the values that a flag may have; the function gets a str;
 - ``**parameters`` stands for the parameters of estimators (:func:`estimator_flags`), whose types,
@@ -114,15 +115,15 @@ def _flag(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
     One that is false by default has no opposite.
     """
-    said = {type(one): one for one in annotation.__metadata__}
     declared = annotation.__metadata__[-1]
     if isinstance(declared, str):
-        declared = option(declared, said.get(Metavar))
+        said = [one for one in annotation.__metadata__ if isinstance(one, str)]
+        declared = option(*sorted(said, key=lambda one: isinstance(one, Metavar)))
     if default is False and declared.default is ...:  # where typer keeps the first name
         declared.default = flag_name(name)
     kind: Any = annotation.__origin__
-    if Words in said:
-        words = Enum(name, {word: word for word in said[Words]}, type=str)  # type: ignore[misc] # words name the members
+    if found := [one for one in annotation.__metadata__ if isinstance(one, Words)]:
+        words = Enum(name, {word: word for word in found[0]}, type=str)  # type: ignore[misc] # words name the members
         kind = words | None if default is None else words
         default = None if default is None else words(default)
     return inspect.Parameter(

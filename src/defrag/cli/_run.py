@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from defrag._progress import escaped, listening, resident_bytes
 from defrag._scratch import RUN, Scratch
 from defrag.cli._console import print_message
-from defrag.cli._flags import File, option
+from defrag.cli._flags import File
 from defrag.exceptions import DefragError
 from defrag.io.corpora import corpus_files
 from defrag.io.files import without_compression
@@ -169,15 +169,11 @@ class LongRun:
 
     memory: Annotated[
         str | None,
-        option(
-            "Memory to stay near with texts, as far as arrays can lie in a scratch folder, from "
-            "which the same command continues after an interruption.",
-            "SIZE",
-        ),
+        "Memory to stay near with texts, as far as arrays can lie in a scratch folder, from "
+        "which the same command continues after an interruption.",
+        "SIZE",
     ] = None
-    scratch: Annotated[
-        str | None, option("The scratch folder; default: MODEL.scratch.", "FOLDER")
-    ] = None
+    scratch: Annotated[str | None, "The scratch folder; default: MODEL.scratch.", "FOLDER"] = None
     log_json: Annotated[
         File, "Append stages, time left and memory to this file, as JSON; - is stderr."
     ] = None

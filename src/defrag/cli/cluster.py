@@ -63,11 +63,9 @@ def cluster(
     ] = None,
     representation: Annotated[
         str | None,
-        option(
-            "The vector of a feature: its points, its labels, or a word vector from a file "
-            "(with --vocabulary).",
-            "x|xy|FILE",
-        ),
+        "The vector of a feature: its points, its labels, or a word vector from a file "
+        "(with --vocabulary).",
+        "x|xy|FILE",
     ] = None,
     vocabulary: Annotated[File, "Names of the features, one per line."] = None,
     reading: MatrixReading,

@@ -52,7 +52,7 @@ HELP = (
 _COLUMNS = ("P@1", "P@3", "P@5", "PSP@5", "train_cpu", "predict_ms", "model_bytes")
 
 
-RecordsFlag = Annotated[str, option("Folder for the records of runs.", "FOLDER")]
+RecordsFlag = Annotated[str, "Folder for the records of runs.", "FOLDER"]
 RetryFlag = Annotated[bool, option("Repeat failed runs.", names="--retry")]
 WorkersFlag = Annotated[int, option("Number of concurrent runs.", min=1)]
 
@@ -107,10 +107,8 @@ def compare(
     impute: Annotated[str, "Imputations, separated by commas: none, blend, ..."] = NONE,
     predictions: Annotated[
         list[str] | None,
-        option(
-            "Predictions of any program for TEST: ids, names, JSON lines or npz; may be repeated.",
-            "NAME=FILE",
-        ),
+        "Predictions of any program for TEST: ids, names, JSON lines or npz; may be repeated.",
+        "NAME=FILE",
     ] = None,
     seeds: Annotated[int, option("Number of seeds: 0, 1, ...", min=1)] = 3,
     reports: Reports,

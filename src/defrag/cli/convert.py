@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from defrag._progress import escaped
 from defrag.cli._console import examples, print_next, print_written
 from defrag.cli._data import LabelsFlag, Reading, check_targets, write
-from defrag.cli._flags import (
-    File,
-    Words,
-    argument,
-    estimator_flags,
-    flag_name,
-    option,
-    refuse_flags,
-)
+from defrag.cli._flags import File, Words, argument, estimator_flags, flag_name, refuse_flags
 from defrag.io import Points
 from defrag.io.files import display_name
 from defrag.io.points import POINT_FORMS, check_base, form_of_name, form_of_output, write_names
@@ -68,9 +60,7 @@ def convert(
     n_labels: Annotated[int | None, "Number of labels; overrides that of IN."] = None,
     vocabulary_out: Annotated[File, "Write the feature names of texts."] = None,
     label_names_out: Annotated[File, "Write the label names of texts."] = None,
-    like: Annotated[
-        str | None, option("Take features and labels from a model of texts.", "MODEL")
-    ] = None,
+    like: Annotated[str | None, "Take features and labels from a model of texts.", "MODEL"] = None,
     **parameters: Any,
 ) -> None:
     """Convert a data file to another format."""

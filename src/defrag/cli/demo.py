@@ -37,7 +37,7 @@ def demo(
     random_state: Annotated[int, option("Seed.", names="--random-state --seed")] = 0,
     n_jobs: Annotated[int, "Number of threads; -1 for all."] = -1,
     quick: Annotated[bool, "Use part of the data; takes seconds."] = False,
-    report: Annotated[str, option("The HTML page to write, or none.", "FILE")] = "defrag-demo.html",
+    report: Annotated[str, "The HTML page to write, or none.", "FILE"] = "defrag-demo.html",
     as_json: JsonFlag = False,
 ) -> None:
     """Train a model of texts on the bundled data."""

@@ -29,10 +29,8 @@ def explain(
     model: Annotated[str, argument("MODEL", "The model file.")],
     data: Annotated[str | None, argument("DATA", "Texts or points; --row selects one.")] = None,
     row: Annotated[int, option("The point of DATA; the first is 0.", min=0)] = 0,
-    text: Annotated[str | None, option("A text.", "TEXT")] = None,
-    label: Annotated[
-        str | None, option("Name or id of the label; default: the best.", "LABEL")
-    ] = None,
+    text: Annotated[str | None, "A text.", "TEXT"] = None,
+    label: Annotated[str | None, "Name or id of the label; default: the best.", "LABEL"] = None,
     top_k: Annotated[int | None, option("Number of best labels to explain.", min=1)] = None,
     features: Annotated[int, option("Number of features to show.", min=1)] = 10,
     language: LanguageFlag = None,

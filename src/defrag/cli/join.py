@@ -18,7 +18,7 @@ from defrag.cli._data import (
     check_targets,
     read_all_names,
 )
-from defrag.cli._flags import argument, option, refuse_flags
+from defrag.cli._flags import argument, refuse_flags
 from defrag.cli.train_part import read_data
 from defrag.distributed import join as join_parts
 from defrag.distributed import load_part, load_plan, part_path
@@ -43,7 +43,7 @@ def join(
     weights: WeightsFlag = "float32",
     label_names: LabelNamesFlag = None,
     vocabulary: VocabularyFlag = None,
-    data: Annotated[str | None, option("The training data; required by lpsr only.", "DATA")] = None,
+    data: Annotated[str | None, "The training data; required by lpsr only.", "DATA"] = None,
     reading: Reading,
     labels: LabelsFlag = None,
 ) -> None:

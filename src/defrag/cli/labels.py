@@ -31,7 +31,7 @@ HELP = (
 def labels(
     *,
     model: Annotated[str, argument("MODEL", "The model file.")],
-    search: Annotated[str | None, option("Words of a name, or a label.", "TEXT")] = None,
+    search: Annotated[str | None, "Words of a name, or a label.", "TEXT"] = None,
     top_k: Annotated[int, option("Number of labels that --search prints.", min=1)] = 10,
     language: LanguageFlag = None,
     add: Annotated[File, "A thesaurus with labels to add or change."] = None,

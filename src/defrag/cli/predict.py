@@ -49,10 +49,8 @@ def predict(
     top_k: Annotated[int, option("Number of labels per point.", min=1)] = 5,
     output: Annotated[
         str,
-        option(
-            "Output file; - is stdout. FOLDER/ gets a file per block, and existing ones are kept.",
-            "FILE",
-        ),
+        "Output file; - is stdout. FOLDER/ gets a file per block, and existing ones are kept.",
+        "FILE",
     ] = "-",
     names: Annotated[bool, "Write label names instead of ids."] = False,
     empty: Annotated[
@@ -67,11 +65,9 @@ def predict(
     as_json: Annotated[bool, option("Write one JSON object per point.", names="--json")] = False,
     ray: Annotated[
         str | None,
-        option(
-            "Predict on the Ray cluster at this address; 'local' uses processes on this "
-            "machine. --output is a folder of parts; existing parts are kept.",
-            "ADDRESS",
-        ),
+        "Predict on the Ray cluster at this address; 'local' uses processes on this "
+        "machine. --output is a folder of parts; existing parts are kept.",
+        "ADDRESS",
     ] = None,
     parquet: Annotated[
         bool, "Write a folder of tables with the columns row, labels and scores."

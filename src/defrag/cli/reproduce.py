@@ -68,13 +68,11 @@ def reproduce(
     data: Annotated[
         str | None, option("Folder with the data sets.", "DIR", show_default="DEFRAG_DATA")
     ] = None,
-    only: Annotated[
-        list[str] | None, option("Only this data set; may be repeated.", "DATA")
-    ] = None,
+    only: Annotated[list[str] | None, "Only this data set; may be repeated.", "DATA"] = None,
     seeds: Annotated[
         int | None, option("Number of seeds.", min=1, show_default="of the study")
     ] = None,
-    budget: Annotated[str, option("Budget of one run in CPU seconds, or none.", "SECONDS")] = "120",
+    budget: Annotated[str, "Budget of one run in CPU seconds, or none.", "SECONDS"] = "120",
     within: Annotated[
         str,
         option(
@@ -94,7 +92,7 @@ def reproduce(
     records: RecordsFlag = DEFAULT_RECORDS,
     reports: Reports,
     results: Annotated[
-        str | None, option("Write records and pages of results, as in the manual.", "FOLDER")
+        str | None, "Write records and pages of results, as in the manual.", "FOLDER"
     ] = None,
     retry: RetryFlag = False,
     plan: Annotated[bool, "Print what would be run and how long it takes; run nothing."] = False,

@@ -42,11 +42,9 @@ def serve(
     no_auth: Annotated[bool, "Allow another --host without a token."] = False,
     allow_host: Annotated[
         list[str] | None,
-        option(
-            "Name under which clients address the server, besides localhost and --host; may "
-            "be repeated.",
-            "NAME",
-        ),
+        "Name under which clients address the server, besides localhost and --host; may "
+        "be repeated.",
+        "NAME",
     ] = None,
     thesaurus: Annotated[
         File,
