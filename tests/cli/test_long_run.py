@@ -16,7 +16,7 @@ from defrag.cli import _run
 from defrag.cli._run import bytes_of
 from defrag.io import read_texts, write_xmc
 from defrag.text import _texts
-from tests.cli.test_parts import FLAGS  # a tree that trains in no time
+from tests.cli.test_train import FLAGS  # a tree that trains in no time
 from tests.data import make_data
 from tests.helpers.cli_running import check_refusal, run, run_well
 from tests.text.data import make_texts

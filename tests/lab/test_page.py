@@ -1,11 +1,22 @@
+"""Reports: tables, gains and losses by label, and the page of a comparison."""
+
+import io
 import re
 
+import numpy as np
 import pytest
+from rich.console import Console
 
+from defrag.io import Split
 from defrag.lab import comparison
-from defrag.lab.comparison import comparison_page, cost_plots
+from defrag.lab.comparison import changes, comparison_page, cost_plots, label_plots, label_tables
+from defrag.lab.measures import run
+from defrag.lab.page import COLUMNS, Row, Section, Table, table_of
 from defrag.lab.plots import NO_PLOTS, Series, bars, lines, log_ticks
-from defrag.lab.records import Result
+from defrag.lab.records import Result, Statistic
+from defrag.registry import find
+from defrag.specs import describe
+from tests.data import make_data
 from tests.lab.made_up import record, results
 
 
@@ -101,3 +112,148 @@ def test_many_methods_share_series_by_variant():
 )
 def test_logarithmic_axis_has_few_round_numbers(low, high, ticks):
     assert log_ticks(low, high) == pytest.approx(ticks)
+
+
+@pytest.fixture
+def table():
+    return table_of("toy", results(), ["P@1", "train_cpu", "model_bytes", "dimension"])
+
+
+def test_best_is_largest_or_smallest(table):
+    assert table.best(COLUMNS["P@1"]) == {0}
+    assert table.best(COLUMNS["train_cpu"]) == {1}
+    assert table.best(COLUMNS["model_bytes"]) == {0}
+    assert table.best(COLUMNS["dimension"]) == set()
+
+
+def test_equal_formatted_numbers_are_both_best():
+    rows = [Row(name, {"P@1": Statistic(value)}) for name, value in
+            (("a", 50.001), ("b", 50.004), ("c", 49.9))]  # fmt: skip
+    assert Table("t", [COLUMNS["P@1"]], rows).best(COLUMNS["P@1"]) == {0, 1}
+
+
+def test_published_numbers_are_never_best():
+    paper = Row("theirs", {"P@1": Statistic(99.0)}, published=True)
+    ours = [Row(name, {"P@1": Statistic(value)}) for name, value in (("a", 1), ("b", 2))]
+    table = Table("t", [COLUMNS["P@1"]], [paper, *ours])
+    assert table.best(COLUMNS["P@1"]) == {2}
+    assert "| *theirs* | 99.00 |" in table.to_markdown()
+    assert '<tr class="published"><th scope="row">theirs</th>' in table.to_html()
+
+
+def test_markdown_marks_best_in_bold(table):
+    lines = table.to_markdown().splitlines()
+    assert lines[0] == "|  | P@1 | training, s | model, MB | features |"
+    assert lines[2] == "| slow <b> | **59.50 ± 0.71** | 9.00 ± 0.00 | **1.0 ± 0.0** | 30 ± 0 |"
+    assert lines[4] == "| broken | failed: no \\| memory |  |  |  |"
+
+
+def test_html_is_escaped_and_marks_best_with_star(table):
+    html = table.to_html()
+    assert "slow &lt;b&gt;" in html
+    assert "<b>" not in html
+    assert '<strong>59.50<span class="mark" title="best">★</span></strong>' in html
+    assert 'data-value="59.5"' in html
+    assert html.count("★") == 3
+
+
+def test_terminal_marks_best_without_colour(table):
+    out = io.StringIO()
+    Console(file=out, width=100).print(table.to_rich())
+    said = out.getvalue()
+    assert "59.50*" in said
+    assert "1.00*" in said
+    assert "failed: no | memory" in said
+
+
+def test_json_has_means_and_deviations(table):
+    first, _, last = table.to_json()
+    assert first["mean"]["P@1"] == 59.5
+    assert first["deviation"]["P@1"] == pytest.approx(0.7071, abs=1e-4)
+    assert first["runs"] == 2
+    assert last["note"] == "failed: no | memory"
+
+
+def runs(name, *values):
+    return Row(name, {"P@1": Statistic(sum(values) / len(values), 1.0, len(values), values)})
+
+
+@pytest.mark.parametrize(
+    ("values", "best"),
+    [
+        ([(5, 6, 7), (4, 5, 6)], {0}),  # by one with every seed
+        ([(5, 6, 7), (6, 5, 6)], set()),
+        ([(5,), (4,)], set()),
+        ([(5, 6, 7), (4,)], {0}),  # a file of predictions
+        ([(5, 6, 7), (4, 5)], set()),
+        ([(5, 6, 7), (4, 5, 6), (6, 5, 6)], set()),
+    ],
+)
+def test_clear_best_is_beyond_two_standard_errors(values, best):
+    rows = [runs(str(place), *one) for place, one in enumerate(values)]
+    assert Table("t", [COLUMNS["P@1"]], rows, clear=True).best(COLUMNS["P@1"]) == best
+    assert Table("t", [COLUMNS["P@1"]], rows).best(COLUMNS["P@1"]) != set()
+
+
+def test_csv_and_latex_have_all_rows():
+    table = Table("t", [COLUMNS["P@1"]], [runs("a_b, 50%", 5, 6, 7), runs("b", 4, 5, 6)])
+    assert table.to_csv() == 'method,runs,P@1,P@1 deviation\n"a_b, 50%",3,6.0,1.0\nb,3,5.0,1.0\n'
+    latex = table.to_latex()
+    assert r"a\_b, 50\% & \textbf{6.00 $\pm$ 1.00} \\" in latex
+    assert latex.startswith("\\begin{tabular}{lr}\n\\toprule\nmethod & P@1 ")
+
+
+def result(method, *hits):
+    labels = {"ids": [1, 4, 6, 7], "points": [100, 50, 40, 9]}  # the last one has too few
+    hits = [[10 * n for n in one] + [9 * (method == "a")] for one in hits]
+    runs = [record(method, seed, labels={**labels, "hits": one}) for seed, one in enumerate(hits)]
+    return Result(method, "toy", runs)
+
+
+def test_gains_come_first_and_losses_last():
+    found = changes(result("a", [5, 5, 1]), result("b", [6, 1, 3]))
+    assert [(one.label, one.points) for one in found] == [(6, 40), (1, 100), (4, 50)]
+    assert [one.difference for one in found] == pytest.approx([50.0, 10.0, -80.0])
+    assert changes(result("a", [5, 5, 1]), result("b", [6, 1, 3]), most=1) == [found[0], found[2]]
+    assert changes(result("a", [5, 5, 1]), result("b", [5, 5, 1])) == []
+
+
+def test_gains_are_means_over_seeds():
+    (one,) = changes(result("a", [4, 5, 1], [6, 5, 1]), result("b", [7, 5, 1]))
+    assert (one.label, one.before, one.after) == (1, 50.0, 70.0)
+
+
+def test_labels_without_counts_give_no_table():
+    counted, other = result("a", [5, 5, 1]), Result("b", "toy", [record("b", labels=None)])
+    assert changes(counted, other) == []
+    assert label_tables([counted, other]) == []
+
+
+def test_tables_and_plots_show_label_names():
+    pytest.importorskip("matplotlib")
+    both = [result("a", [5, 5, 1]), result("b", [6, 1, 1])]
+    (table,) = label_tables(both, np.array(list("tuvwxyz"), dtype=object))
+    assert table.title == "toy: labels that gain and lose most, b against a"
+    assert "| u | 100 | 50.0 | 60.0 | 10.0 |" in table.to_markdown()
+    assert "| x | 50 | 100.0 | 20.0 | -80.0 |" in table.to_markdown()
+    assert '<th scope="col">label</th>' in table.to_html()
+    assert "best of" not in Section("Labels", (), [table]).to_html()
+    (plot,) = label_plots(both)
+    assert "label 4" in plot.svg
+    assert plot.series[0].y == pytest.approx([10.0, -80.0])
+
+
+def test_run_counts_hits_by_label():
+    X, Y = make_data(n=120)
+    half = Split(X, Y)
+    job = {"estimator": describe(find("label-tree").estimator()()), "seed": 0, "n_jobs": 1,
+           "measures": ["ranking", "labels"]}  # fmt: skip
+    values, model, _ = run(job, half, half)
+    labels = model.predict_topk(X, 5)[0]
+    dense = Y.toarray().astype(bool)
+    expected = [
+        sum(label in row for row in labels[dense[:, label]]) for label in values["labels"]["ids"]
+    ]
+    assert values["labels"]["hits"] == expected
+    assert values["labels"]["points"] == dense.sum(axis=0)[values["labels"]["ids"]].tolist()
+    assert values["labels"]["ids"] == np.flatnonzero(dense.any(axis=0)).tolist()

@@ -1,3 +1,6 @@
+"""Results of studies: committed records, tables inside the manual, and pages of studies."""
+
+import dataclasses
 import json
 import re
 import shutil
@@ -6,14 +9,18 @@ from pathlib import Path
 import pytest
 
 from defrag.lab.claims import CLAIMS, FAILS, HOLDS, PART, Known
-from defrag.lab.records import read_records, summarise, values_of
+from defrag.lab.comparison import FIGURES
+from defrag.lab.records import Result, read_records, summarise, values_of
 from defrag.lab.results import (
+    Findings,
     checks,
     draw_picture,
     filled,
     findings_of,
     picture_points,
     results_page,
+    study_page,
+    study_tables,
     write_pages,
     write_records,
 )
@@ -166,3 +173,147 @@ def test_remarks_are_stored_beside_records(tmp_path):
     assert "\n- eurlex-4k is left out: gone\n" in pages["table3"]
     assert "No record on eurlex-4k" not in pages["table3"]
     assert "\n- late\n" in pages["rare"]
+
+
+BEGIN, END = "<!-- records ", "<!-- end of records -->"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    kept = [record("PECOS", data="eurlex-4k", p=82.0, train=20.0),
+            record("LabelTree, 1 tree", data="eurlex-4k", p=82.3, train=2.0)]  # fmt: skip
+    (tmp_path / "records").mkdir()
+    lines = "".join(f"{json.dumps(one)}\n" for one in kept)
+    (tmp_path / "records" / "peers.jsonl").write_text(lines)
+    return tmp_path
+
+
+def block(what, old="old\n"):
+    return f"before\n\n{BEGIN}{what} -->\n{old}{END}\n\nafter\n"
+
+
+def test_filled_replaces_tables_between_comments_only(folder):
+    what = "peers | eurlex-4k | P@1,train_cpu"
+    text = filled(block(what), folder)
+    assert text.startswith(f"before\n\n{BEGIN}{what} -->\n\n|  | P@1 | training, s |\n")
+    assert text.endswith(f"|\n\n{END}\n\nafter\n")
+    # The order is that of the study.
+    assert text.index("| LabelTree, 1 tree | 81.30 | 2.00 |") < text.index("| PECOS |")
+    assert "old" not in text
+    assert filled(text, folder) == text
+
+
+def test_comment_chooses_and_orders_methods(folder):
+    text = filled(block("peers | eurlex-4k | P@1 | PECOS"), folder)
+    assert "PECOS" in text.split("-->")[1]
+    assert "LabelTree" not in text
+
+
+def test_comment_may_ask_for_other_tables(folder):
+    assert "| PECOS | 82.0 |" in filled(block("peers | eurlex-4k | erasure | PECOS"), folder)
+    assert "| PECOS | 40.0 |" in filled(block("peers | eurlex-4k | rare | PECOS"), folder)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("table9 | eurlex-4k | P@1", "there are no records of 'table9'"),
+        ("table1 | eurlex-4k | P@1", "there are no records of 'table1'"),
+        ("peers | debian | P@1", "no record on 'debian'"),
+        ("peers | eurlex-4k | P@1 | Nobody", "no record of 'Nobody' on 'eurlex-4k'"),
+    ],
+)
+def test_comment_with_unknown_words_is_refused(folder, what, message):
+    with pytest.raises(ValueError, match=message):
+        filled(block(what), folder)
+
+
+GROUPS = {"n_clusters": 5, "cpu": 0.2, "sizes": {"1": 3, "8": 2}, "quality": {"LMI": 0.4}}
+
+
+def result(method, p, data="eurlex-4k"):
+    return Result(method, data, [record(method, p=p + 1, data=data, groups=GROUPS)])
+
+
+def findings(name, *results):
+    return Findings(STUDIES[name], results, ["A remark."])
+
+
+def test_published_rows_are_below_ours():
+    table, *_ = study_tables(findings("table2", result("Parabel", 82.0), result("LabelTree", 83.0)))
+    names = [row.name for row in table.rows]
+    assert names == [
+        "Parabel", "Parabel: XMC repository, 2019", "Parabel: the paper", "LabelTree",
+    ]  # fmt: skip
+    assert [row.published for row in table.rows] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("p", "verdict", "reason"), [(78.2, "within 1.0", False), (81.0, "OUTSIDE 1.0", True)]
+)
+def test_differences_beyond_band_are_explained(p, verdict, reason):
+    (check,) = checks([result("Parabel, DEFRAG-X", p)])
+    assert check.verdict == verdict
+    assert check.difference == pytest.approx(p - 78.97)
+    assert verdict in check.sentence()
+    assert ("10/9" in check.sentence()) == reason
+
+
+def test_curves_become_tables():
+    two = [Result("FIAT", "eurlex-4k", [record("FIAT", seed, p=p, data="eurlex-4k")
+                                       for seed, p in ((0, 70.0), (1, 72.0))])]  # fmt: skip
+    tables = study_tables(findings("erasure", result("Parabel", 60.0), *two))
+    assert [table.title.partition(", ")[2] for table in tables[1:]] == [
+        "P@1 when features are missing",
+        "macro P@1 from frequent to rare labels",
+    ]
+    assert "| FIAT | **71.0 ± 1.4** | **51.0 ± 1.4** |" in tables[1].to_markdown()
+    assert "| Parabel | 40.0 | 5.0 |" in tables[2].to_markdown().replace("**", "")
+
+
+def test_published_numbers_of_other_data_are_not_compared():
+    assert checks([result("Parabel", 82.0, data="eurlex-4k, 100 points")]) == []
+
+
+@pytest.mark.slow
+def test_page_lists_left_out_runs_and_differences():
+    page = study_page("All", "defrag reproduce all", [findings("table2", result("Parabel", 70.0))])
+    html, text = page.to_html(), page.to_markdown()
+    assert "A remark." in html
+    assert "different by more than their band: 2" in html
+    assert '<li class="warning">✗ Parabel on eurlex-4k' in html
+    assert "1 study, 1 run." in text
+    assert "defrag reproduce all" in text
+
+
+@pytest.mark.slow
+def test_every_kind_of_figure_is_drawn():
+    pytest.importorskip("matplotlib")
+    sizes = [result(f"{name}, d0 = {size}", p) for name in ("X", "XY")
+             for size, p in ((4, 60.0), (8, 55.0))]  # fmt: skip
+    for kind, draw in FIGURES.items():
+        plots = draw(sizes)
+        assert plots, kind
+        for plot in plots:
+            assert plot.svg.startswith("<svg viewBox=")
+            assert len(plot.series) >= 2
+    tradeoff = FIGURES["tradeoff"](sizes)
+    assert len(tradeoff) == 5
+    assert tradeoff[0].series[0].notes == ["4", "8"]
+    assert tradeoff[0].series[0].x == pytest.approx([0.8, 0.8])
+    assert FIGURES["erasure"](sizes)[0].series[0].y == [61.0, 41.0]
+
+
+def test_page_is_written_despite_failed_runs():
+    failed = Result("ITDC, 512", "eurlex-4k", [record(status="failed", error="took too long")])
+    study = dataclasses.replace(STUDIES["table1"], figures=tuple(FIGURES))
+    html = study_page("t", "c", [Findings(study, [failed])]).to_html()
+    assert "failed: took too long" in html
+
+
+@pytest.mark.slow
+def test_page_has_versions_of_other_programs():
+    spec = {"kind": "pecos", "parameters": {"groups": None}}
+    kept = Result("PECOS", "toy", [record("PECOS", data="toy", estimator=spec, version="1.2.8")])
+    page = study_page("Peers", "defrag reproduce peers", [Findings(STUDIES["peers"], [kept])])
+    assert "- other programs: pecos 1.2.8\n" in page.to_markdown()
