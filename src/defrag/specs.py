@@ -276,10 +276,8 @@ def _settings(text: str, kind: type[Any]) -> dict[str, Any]:
     for setting in filter(None, text.partition(":")[2].split(",")):
         name, found, value = setting.partition("=")
         if not found or name not in names:
-            raise ValueError(
-                f"{text!r}: expected parameter=value with a parameter of {kind.__name__}, "
-                f"got {setting!r}"
-            )
+            expected = f"parameter=value with a parameter of {kind.__name__}"
+            raise ValueError(f"{text!r}: expected {expected}, got {setting!r}")
         parameters[name] = parse_value(value)
     return parameters
 
@@ -351,9 +349,8 @@ def build(spec: Spec) -> Any:
     if ":" in spec["kind"]:
         module, _, name = spec["kind"].partition(":")
         return getattr(importlib.import_module(module), name)(**spec["parameters"])
-    return _class(spec["kind"])(
-        **{name: _restored(value) for name, value in spec["parameters"].items()}
-    )
+    parameters = {name: _restored(value) for name, value in spec["parameters"].items()}
+    return _class(spec["kind"])(**parameters)
 
 
 def title(spec: Spec) -> str:
@@ -386,10 +383,8 @@ def _plain(value: Any, owner: str) -> Any:
         return [_plain(item, owner) for item in value]
     if hasattr(value, "get_params"):
         return describe(value)
-    raise ValueError(
-        f"{owner} must be a number, a word or an estimator to be plain data, "
-        f"got {type(value).__name__}"
-    )
+    kinds = "a number, a word or an estimator to be plain data"
+    raise ValueError(f"{owner} must be {kinds}, got {type(value).__name__}")
 
 
 def _restored(value: Any) -> Any:

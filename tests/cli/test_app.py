@@ -1,14 +1,17 @@
-"""The command line as a whole: what it refuses, what it says, how it leaves."""
+"""The command line as a whole: what it refuses (refusals.txt), what it says, how it leaves."""
 
+import functools
 import os
+from pathlib import Path
 
 import pytest
 
 import defrag
 from defrag.cli.app import VERBS
 from tests.data import read_npz
+from tests.helpers import cli_data, cli_model_data, cli_text_data
 from tests.helpers.cli_data import fill_folder, points, same
-from tests.helpers.cli_running import files, run, run_warned, run_well, told
+from tests.helpers.cli_running import check_refusal, files, run, run_warned, run_well, told
 
 folder = pytest.fixture(fill_folder)
 
@@ -105,3 +108,26 @@ def test_old_output_is_replaced(folder):
     (folder / "out").write_text("old")
     run_well("convert", "train.txt", "out")
     assert (folder / "out").read_bytes() == (folder / "train.txt").read_bytes()
+
+
+FOLDERS = {
+    "points": cli_data.fill_folder,
+    "models": cli_model_data.fill_folder,
+    "texts": functools.partial(cli_text_data.fill_folder, refused=True),
+}
+
+
+def cases():
+    """Yield a folder, a command line and what is said of it."""
+    place = None
+    for line in Path(__file__).with_name("refusals.txt").read_text().splitlines():
+        if line.startswith("["):
+            place = line.strip("[]")
+        elif line and not line.startswith("#"):
+            command, _, said = line.partition(" -> ")
+            yield place, command, said
+
+
+@pytest.mark.parametrize(("place", "command", "said"), cases())
+def test_refusal_is_one_line_and_changes_no_file(place, command, said, tmp_path, monkeypatch):
+    check_refusal(FOLDERS[place](tmp_path, monkeypatch), command, said)

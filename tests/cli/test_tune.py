@@ -1,6 +1,4 @@
-"""``defrag tune``: trials of settings, within a budget."""
-
-from __future__ import annotations
+"""``defrag tune``, within a budget, and ``defrag demo``, on part of the bundled texts."""
 
 import json
 
@@ -70,3 +68,36 @@ def test_best_model_is_written_and_shown(folder):
     assert "left out" in said
     assert load("n").vectorizer_.ngrams == 2
     check_refusal(folder, "tune train.txt x", "train.txt: tune takes texts")
+
+
+@pytest.mark.slow
+def test_quick_demo_trains_measures_and_explains(folder):
+    said = told("demo", "--quick")
+    assert [row["texts"] for row in said["models"]] == [400, 1200, 4000]
+    for measure, least in (("P@1", 60), ("micro_F1", 30)):
+        gains = [row[measure] for row in said["models"]]
+        assert gains == sorted(gains)
+        assert gains[-1] > least
+    assert len(said["examples"]) == 10
+    for example in said["examples"]:
+        assert len(example["predicted"]) == len(example["right"]) == len(example["answers"]) == 5
+    assert any(example["because"] for example in said["examples"])
+    html = (folder / "defrag-demo.html").read_text(encoding="utf-8")
+    for part in ("Ten packages", "Rare labels", "More texts", "✓", "✗", "held-out texts"):
+        assert part in html
+    assert html.count("<figure>") == 3
+    again = told("demo", "--quick", "--report", "none")
+    assert again["examples"] == said["examples"]
+    other = told("demo", "--quick", "--report", "none", "--seed", "1")
+    assert other["examples"] != said["examples"]
+
+
+@pytest.mark.slow
+def test_demo_marks_right_and_wrong_labels(folder):
+    said = run_well("demo", "--quick", "--report", "page.html")
+    for part in ("Models of more and more texts", "+ right, - wrong; bold: answers", " 4,000 "):
+        assert part in said
+    assert said.strip().splitlines()[-1].startswith("report: ")
+    html = (folder / "page.html").read_text(encoding="utf-8")
+    assert '<span class="right">✓ ' in html
+    assert '<span class="wrong">✗ ' in html

@@ -1,4 +1,9 @@
-"""The report in a browser: figures, sorting, no error, no overflow, contrast."""
+"""Reports and the manual in a browser: figures, sorting, no error, no overflow, contrast."""
+
+import shutil
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -6,7 +11,7 @@ from defrag.lab.comparison import comparison_page
 from defrag.lab.demo import SHOWN, Demo, Example, demo_page
 from defrag.lab.page import Row
 from defrag.lab.records import Result, single
-from defrag.lab.results import Findings, study_page
+from defrag.lab.results import Findings, study_page, write_pages
 from defrag.lab.studies import STUDIES
 from tests.lab.made_up import record, results
 
@@ -79,28 +84,79 @@ def report(reports):
     return reports["comparison"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", PAGES)
-def test_page_is_readable_in_browser(browser, reports, name, width, scheme):
-    report = reports[name]
+@contextmanager
+def opened(browser, address, screen):
+    """Open a page, which must say nothing and fit the screen; give what it has requested, too."""
+    width, scheme = screen
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     said, asked = [], []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(report)
+    page.goto(address)
     assert said == []
-    assert asked == [report]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    drawn = page.locator("figure svg")
-    assert drawn.count() >= 3
-    for place in range(drawn.count()):
-        box = drawn.nth(place).bounding_box()
-        assert 250 <= box["width"] <= width
-        assert box["height"] > 150
-    assert page.evaluate(CONTRAST) == []
+    yield page, asked
     page.close()
+
+
+SCREENS = [(width, scheme) for width in (390, 1280) for scheme in ("light", "dark")]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_readable_in_browser(browser, reports, name, screen):
+    with opened(browser, reports[name], screen) as (page, asked):
+        assert asked == [reports[name]]
+        drawn = page.locator("figure svg")
+        assert drawn.count() >= 3
+        for place in range(drawn.count()):
+            box = drawn.nth(place).bounding_box()
+            assert 250 <= box["width"] <= screen[0]
+            assert box["height"] > 150
+        assert page.evaluate(CONTRAST) == []
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+MANUAL = ("index", "choosing", "experiments", "results/table2")
+CONF = """
+extensions = ["myst_parser"]
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["manual.css"]
+"""
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory):
+    """Build some pages, without the API reference, which takes long."""
+    for package in ("sphinx", "furo", "myst_parser"):
+        pytest.importorskip(package, reason="the manual's tools are not installed")
+    from sphinx.application import Sphinx  # noqa: PLC0415 - may not be installed
+
+    folder = tmp_path_factory.mktemp("manual") / "docs"
+    (folder / "results").mkdir(parents=True)
+    shutil.copy(DOCS.parent / "README.md", folder.parent)  # the first page shows a part of it
+    (folder / "conf.py").write_text(CONF)
+    for name in ("_static", "pictures"):
+        shutil.copytree(DOCS / name, folder / name)
+    shutil.copytree(DOCS / "results" / "records", folder / "results" / "records")
+    write_pages(folder / "results")
+    for page in MANUAL[:-1]:
+        shutil.copy(DOCS / f"{page}.md", folder / f"{page}.md")
+    built = folder / "build"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the tools, which tests make errors
+        Sphinx(folder, folder, built, built / "cache", "html", status=None, warning=None).build()
+    return built
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", MANUAL)
+def test_pages_of_manual_fit_browser_without_errors(browser, manual, name, screen):
+    with opened(browser, (manual / f"{name}.html").as_uri(), screen) as (page, _):
+        assert page.locator("h1").count() == 1
+        assert page.locator("table, pre").count() >= 1
 
 
 def test_headings_sort_tables(browser, report):

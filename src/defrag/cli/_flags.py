@@ -32,6 +32,9 @@ _RUN = frozenset({"n_jobs", "verbose", "random_state"})
 _ALIASES = {"random_state": ("--seed",)}
 
 
+Flags = list[inspect.Parameter]
+
+
 class Words(tuple[str, ...]):
     """The values that a flag may have."""
 
@@ -70,9 +73,7 @@ def refuse_flags(where: str, flags: dict[str, Any]) -> None:
             raise ValueError(f"{flag} changes nothing {where}")
 
 
-def with_flags(
-    verb: Callable[..., None], of_estimators: list[inspect.Parameter]
-) -> Callable[..., None]:
+def with_flags(verb: Callable[..., None], of_estimators: Flags) -> Callable[..., None]:
     """Return a function with one parameter per flag, which calls that of a command.
 
     - ``of_estimators``: what its ``**parameters`` stand for; see :func:`estimator_flags`.
@@ -144,7 +145,7 @@ def estimator_flags(
     without: Collection[str] = (),
     also: Iterable[type[Any]] = (),
     hidden: Collection[str] = (),
-) -> list[inspect.Parameter]:
+) -> Flags:
     """Return one flag for each parameter of some estimators.
 
     - ``*estimators`` (classes): estimators. A parameter of several is one flag, which has a default

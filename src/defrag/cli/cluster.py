@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from defrag import registry
 from defrag._progress import escaped, progress_pulse
 from defrag.agglomeration import Defrag, FeatureClustering
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._data import LabelsFlag, MatrixReading, check_stdout, check_targets, write
-from defrag.cli._flags import File, Words, argument, estimator_flags, flag_name, option
+from defrag.cli._flags import File, Flags, Words, argument, estimator_flags, flag_name, option
 from defrag.io import Points, read_word_vectors, write_groups
 from defrag.io.points import read_names
 from defrag.metrics import balance
 from defrag.specs import VARIANTS
-
-if TYPE_CHECKING:
-    import inspect
-
 
 HELP = (
     "Find groups of features and write them as a group file.\n\n"
@@ -36,7 +32,7 @@ HELP = (
 _VALUE_PARAMETERS = ("pooling", "scale")
 
 
-def parameter_flags(_: list[str] | None) -> list[inspect.Parameter]:
+def parameter_flags(_: list[str] | None) -> Flags:
     """Return the flags of all clusterings."""
     clusterings = (entry.estimator() for entry in registry.entries("clustering"))
     return estimator_flags(*clusterings, without=("representation", "verbose"))

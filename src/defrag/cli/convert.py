@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from defrag._progress import escaped
 from defrag.cli._console import examples, print_next, print_written
 from defrag.cli._data import LabelsFlag, Reading, check_targets, write
-from defrag.cli._flags import File, Words, argument, estimator_flags, flag_name, refuse_flags
+from defrag.cli._flags import File, Flags, Words, argument, estimator_flags, flag_name, refuse_flags
 from defrag.io import Points
 from defrag.io.files import display_name
 from defrag.io.points import POINT_FORMS, check_base, form_of_name, form_of_output, write_names
@@ -17,10 +17,6 @@ from defrag.specs import checked
 from defrag.text import TextClassifier, TextVectorizer, text_matrices
 from defrag.text.classifier import default_vectorizer
 from defrag.text.conversion import Vectorized
-
-if TYPE_CHECKING:
-    import inspect
-
 
 HELP = (
     "Convert a data file to another format.\n\n"
@@ -42,7 +38,7 @@ HELP = (
 )
 
 
-def parameter_flags(_: list[str] | None) -> list[inspect.Parameter]:
+def parameter_flags(_: list[str] | None) -> Flags:
     """Return the flags of the vectoriser of texts."""
     return estimator_flags(TextVectorizer, without=("n_jobs", "verbose"))
 

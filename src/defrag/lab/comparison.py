@@ -85,15 +85,12 @@ def difference_table(results: Sequence[Result]) -> list[Table]:
     return [Table(title, columns, rows)] if rows else []
 
 
-def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
-    """Return the best methods by each measure, with their numbers.
-
-    Columns that are not shown count too, except those of ``without``.
-    """
+def winners(table: Table) -> dict[str, str]:
+    """Return the best methods by each measure, shown or not, with their numbers."""
     found = {}
     for key, question in _QUESTIONS.items():
         best = [table.rows[place] for place in sorted(table.best(COLUMNS[key]))]
-        if best and key not in without:
+        if best:
             shown = COLUMNS[key].write(best[0].values[key].mean)
             found[question] = f"{'; '.join(row.name for row in best)}: {shown}"
     return found

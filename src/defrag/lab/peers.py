@@ -167,14 +167,12 @@ def run_text_peer(
     return found, (one, other)
 
 
-def call_program(
-    name: str, folder: Path, python: str | None = None, *, program: ModuleType = peer_program
-) -> dict[str, Any]:
+def call_program(name: str, folder: Path, *, program: ModuleType = peer_program) -> dict[str, Any]:
     """Run a program on the files of a folder, and return what it says."""
     answer, messages = folder / "answer.json", folder / "messages.txt"
     with answer.open("w") as out, messages.open("w") as err:
         process = subprocess.Popen(  # noqa: S603 - a Python that the user has named
-            [python or python_of(name), str(program.__file__), name, os.fspath(folder)],
+            [python_of(name), str(program.__file__), name, os.fspath(folder)],
             stdin=subprocess.PIPE,  # held open: the program ends when this process does
             stdout=out,
             stderr=err,

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from defrag._progress import progress_pulse
@@ -140,11 +141,8 @@ def plan_studies(
     absent = {task.job.key for task in to_run}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     counted: set[str] = set()
-    in_time = {
-        (task.study.name, task.job.data.name, task.job.method)
-        for task in tasks
-        if task.job.key not in late
-    }
+    started = {(task.study.name, task.job.data.name, task.job.method)
+               for task in tasks if task.job.key not in late}  # fmt: skip
     for task in tasks:
         name, key = (task.study.name, task.job.data.name), task.job.key
         empty = {"runs": 0, "recorded": 0, "late": 0, "minutes": 0.0, "absent": []}
@@ -154,21 +152,16 @@ def plan_studies(
         row["late"] += key in late
         if key in absent - counted:
             row["minutes"] += _minutes([task], settings)
-        if (*name, task.job.method) not in in_time and task.job.method not in row["absent"]:
+        if (*name, task.job.method) not in started and task.job.method not in row["absent"]:
             row["absent"].append(task.job.method)
         counted.add(key)  # a run that two studies share is run once
-    left_out = [
+    left_out = dict.fromkeys(
         f"{part.study.name}: {remark}"
         for part in parts
-        for remark in dict.fromkeys(
-            [*part.remarks, *(remark for one in part.plans for remark in one.remarks)]
-        )
-    ]
-    return {
-        "minutes": _minutes(to_run[:n_started], settings),
-        "rows": list(rows.values()),
-        "left_out": left_out,
-    }
+        for remark in chain(part.remarks, *(one.remarks for one in part.plans))
+    )
+    minutes = _minutes(to_run[:n_started], settings)
+    return {"minutes": minutes, "rows": list(rows.values()), "left_out": list(left_out)}
 
 
 def _prepare(

@@ -122,6 +122,13 @@ class Findings:
     remarks: Sequence[str] = ()
     names: Mapping[str, Names] = field(default_factory=dict)
 
+    def by_data(self) -> dict[str, list[Result]]:
+        """Return the results on each data set."""
+        found: dict[str, list[Result]] = {}
+        for result in self.results:
+            found.setdefault(result.data, []).append(result)
+        return found
+
     def names_of(self, data: str) -> Names:
         """Return the names of the labels of a data set or of a sample of it, if they are known."""
         return self.names.get(place_of(data))
@@ -171,8 +178,7 @@ def checks(results: Sequence[Result]) -> list[Check]:
 def study_tables(findings: Findings) -> list[Table]:
     """Return one table per data set, with published rows below their methods."""
     tables = []
-    for data in dict.fromkeys(result.data for result in findings.results):
-        mine = [result for result in findings.results if result.data == data]
+    for data, mine in findings.by_data().items():
         title = f"{findings.study.title}: {data}"
         plain = table_of(title, mine, findings.study.columns, clear=True)
         theirs = [one for one in PUBLISHED if one.data == data]
@@ -254,8 +260,7 @@ def _section(findings: Findings, *, figures: bool) -> Section:
     study = findings.study
     plots = []
     text = [study.text]
-    for data in dict.fromkeys(result.data for result in findings.results):
-        mine = [result for result in findings.results if result.data == data]
+    for data, mine in findings.by_data().items():
         done = [result for result in mine if result.statistics]
         if done and figures and can_plot():
             plots += [plot for kind in study.figures for plot in FIGURES[kind](done)]
@@ -330,11 +335,7 @@ def _content(what: str, folder: Path) -> str:
     path = folder / RECORDS / f"{study_name}.jsonl"
     if study_name not in STUDIES or not path.exists():
         raise ValueError(f"records {what}: there are no records of {study_name!r}")
-    results = [
-        one
-        for one in findings_of(STUDIES[study_name], read_records(path)).results
-        if one.data == data
-    ]
+    results = findings_of(STUDIES[study_name], read_records(path)).by_data().get(data, [])
     known = {one.method: one for one in results}
     # A method that the study has since its last run is shown after the next one.
     lines = {line.name for line in STUDIES[study_name].lines}
