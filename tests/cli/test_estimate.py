@@ -7,36 +7,36 @@ from defrag import Agglomerated, DiSMEC, Fiat, Imputed, LabelTree, Refrag, regis
 from defrag.agglomeration import Hybrid
 from defrag.baselines import ProXML
 from defrag.baselines.forests import ForestClassifier
-from defrag.classifiers import estimate as _estimate
+from defrag.classifiers.estimate import Estimate, estimate
 from tests.helpers.cli_model_data import points
+
+X, Y = points()
 
 
 def test_estimate_grows_with_work():
-    X, Y = points()
-    one = _estimate.estimate(LabelTree(), X, Y)
-    three = _estimate.estimate(LabelTree(3), X, Y)
-    pooled = _estimate.estimate(Agglomerated(LabelTree(3), Hybrid()), X, Y)
+    one = estimate(LabelTree(), X, Y)
+    three = estimate(LabelTree(3), X, Y)
+    pooled = estimate(Agglomerated(LabelTree(3), Hybrid()), X, Y)
     assert one.seconds < three.seconds < pooled.seconds
     assert one.bytes < three.bytes
-    flat = _estimate.estimate(DiSMEC(), X, Y)
+    flat = estimate(DiSMEC(), X, Y)
     many = sparse.hstack([Y] * 100, format="csr")
-    assert _estimate.estimate(DiSMEC(), X, many).seconds == pytest.approx(50 * flat.seconds)
-    assert _estimate.estimate(DiSMEC(), X, many).bytes > flat.bytes
-    assert _estimate.estimate(Agglomerated(DiSMEC()), X, Y).seconds > flat.seconds
-    assert _estimate.estimate(LabelTree(n_jobs=2), X, Y).seconds == one.seconds / 2
+    assert estimate(DiSMEC(), X, many).seconds == pytest.approx(50 * flat.seconds)
+    assert estimate(DiSMEC(), X, many).bytes > flat.bytes
+    assert estimate(Agglomerated(DiSMEC()), X, Y).seconds > flat.seconds
+    assert estimate(LabelTree(n_jobs=2), X, Y).seconds == one.seconds / 2
 
 
 @pytest.mark.parametrize("kind", [one.estimator() for one in registry.entries("classifier")])
 def test_every_classifier_has_an_estimate(kind):
-    X, Y = points()
-    one = _estimate.estimate(kind(n_jobs=1), X, Y)
+    one = estimate(kind(n_jobs=1), X, Y)
     assert one.seconds > 0
     # Twice the points are twice the work, or one more level of a forest, for two threads too.
     twice = [sparse.vstack([part, part], format="csr") for part in (X, Y)]
-    two = _estimate.estimate(kind(n_jobs=1), *twice)
+    two = estimate(kind(n_jobs=1), *twice)
     assert 2 * one.seconds <= two.seconds * (1 + 1e-9)
     assert two.seconds <= (4 if issubclass(kind, ForestClassifier) else 2 + 1e-9) * one.seconds
-    halved = _estimate.estimate(kind(n_jobs=2), *twice)
+    halved = estimate(kind(n_jobs=2), *twice)
     assert halved.seconds == pytest.approx(two.seconds / 2)
 
 
@@ -44,25 +44,26 @@ def test_estimate_of_subclass_equals_that_of_base():
     class Mine(ProXML):
         """Some other ProXML."""
 
-    X, Y = points()
-    assert _estimate.estimate(Mine(), X, Y) == _estimate.estimate(ProXML(), X, Y)
+    assert estimate(Mine(), X, Y) == estimate(ProXML(), X, Y)
+
+
+def seconds(model):
+    return estimate(model, X, Y).seconds
 
 
 def test_estimate_of_nested_composites_adds_up():
-    X, Y = points()
-    inner = _estimate.estimate(LabelTree(), X, Y).seconds
+    inner = seconds(LabelTree())
     fixed = {"gamma": 1.0, "propensity_weight": 0.0}
-    ranked = _estimate.estimate(Refrag(LabelTree(), **fixed), X, Y).seconds
-    pooled = _estimate.estimate(Agglomerated(LabelTree()), X, Y).seconds
+    ranked = seconds(Refrag(LabelTree(), **fixed))
+    pooled = seconds(Agglomerated(LabelTree()))
     assert ranked == pytest.approx(1.1 * inner)
-    both = _estimate.estimate(Agglomerated(Refrag(LabelTree(), **fixed)), X, Y).seconds
+    both = estimate(Agglomerated(Refrag(LabelTree(), **fixed)), X, Y).seconds
     assert both == pytest.approx(ranked + pooled - inner)
-    assert _estimate.estimate(Agglomerated(), X, Y).seconds == pooled
-    assert _estimate.estimate(Refrag(LabelTree()), X, Y).seconds > ranked
+    assert seconds(Agglomerated()) == pooled
+    assert seconds(Refrag(LabelTree())) > ranked
 
 
 def test_estimate_counts_rounds_settings_and_clusterings():
-    X, Y = points()
     n, one = X.shape[0], LabelTree(3)._training_cost(X, Y).seconds
 
     def cost(model):
@@ -91,4 +92,4 @@ def test_estimate_counts_rounds_settings_and_clusterings():
     ],
 )
 def test_estimate_is_shown_in_words(seconds, size, said):
-    assert _estimate.Estimate(seconds, size).shown() == said
+    assert Estimate(seconds, size).shown() == said

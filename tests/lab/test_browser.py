@@ -13,7 +13,7 @@ from defrag.lab.page import Row
 from defrag.lab.records import Result, single
 from defrag.lab.results import Findings, study_page, write_pages
 from defrag.lab.studies import STUDIES
-from tests.lab.made_up import record, results
+from tests.lab.small import record, results
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from defrag.lab.records import Result, Statistic
 from defrag.registry import find
 from defrag.specs import describe
 from tests.data import make_data
-from tests.lab.made_up import record, results
+from tests.lab.small import record, results
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from defrag.lab.results import (
     write_records,
 )
 from defrag.lab.studies import STUDIES
-from tests.lab.made_up import record
+from tests.lab.small import record
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
@@ -182,9 +182,7 @@ BEGIN, END = "<!-- records ", "<!-- end of records -->"
 def folder(tmp_path):
     kept = [record("PECOS", data="eurlex-4k", p=82.0, train=20.0),
             record("LabelTree, 1 tree", data="eurlex-4k", p=82.3, train=2.0)]  # fmt: skip
-    (tmp_path / "records").mkdir()
-    lines = "".join(f"{json.dumps(one)}\n" for one in kept)
-    (tmp_path / "records" / "peers.jsonl").write_text(lines)
+    write_records(tmp_path, findings_of(STUDIES["peers"], kept))
     return tmp_path
 
 
