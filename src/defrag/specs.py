@@ -228,12 +228,10 @@ def compose(
     groups, which are shorter rows to focus), then re-ranking, and imputation outermost: it fills in
     features before all others see them.
 
-    - ``groups`` (clustering): groups of features for :class:`defrag.Agglomerated`.
-    - ``focus`` (optional): which entries of a row are kept.
-    - ``rerank`` (optional): parameters of :class:`defrag.Refrag`.
-    - ``impute`` (optional): how missing features are imputed.
-    - ``run`` (optional): ``random_state`` and ``n_jobs`` of every composite.
-    - ``**of_groups``: further parameters of :class:`defrag.Agglomerated`.
+    - ``groups``: a clustering of features.
+    - ``rerank``, ``of_groups``: parameters of :class:`defrag.Refrag` and of
+      :class:`defrag.Agglomerated`.
+    - ``run``: ``random_state`` and ``n_jobs`` of every composite.
 
     Examples
     --------

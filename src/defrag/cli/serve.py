@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,24 @@ HELP = (
     "defrag serve model.safetensors --corrections said.jsonl --documents docs.jsonl",
     'curl --json \'{"text": "a text"}\' http://127.0.0.1:8765/v1/suggest',
 )
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Limits on requests and connections."""
+
+    timeout: Annotated[
+        float, option("Maximum time for a client to send a request, in seconds.", min=0.1)
+    ] = 10.0
+    max_body: Annotated[int, option("Maximum size of a request, in bytes.", min=1)] = 1 << 20
+    max_k: Annotated[int, option("Maximum number of labels per answer.", min=1)] = 1000
+    max_batch: Annotated[int, option("Maximum number of texts or rows per request.", min=1)] = 32
+    max_requests: Annotated[
+        int, option("Maximum number of concurrent requests per worker.", min=1)
+    ] = 256
+    max_connections: Annotated[
+        int, option("Maximum number of concurrent connections per worker.", min=1)
+    ] = 1000
 
 
 def serve(
@@ -70,18 +89,7 @@ def serve(
         float, option("Seconds between checks of the model files; 0: never.", min=0)
     ] = 1.0,
     log_json: Annotated[bool, "Log events and requests as JSON lines."] = False,
-    timeout: Annotated[
-        float, option("Maximum time for a client to send a request, in seconds.", min=0.1)
-    ] = 10.0,
-    max_body: Annotated[int, option("Maximum size of a request, in bytes.", min=1)] = 1 << 20,
-    max_k: Annotated[int, option("Maximum number of labels per answer.", min=1)] = 1000,
-    max_batch: Annotated[int, option("Maximum number of texts or rows per request.", min=1)] = 32,
-    max_requests: Annotated[
-        int, option("Maximum number of concurrent requests per worker.", min=1)
-    ] = 256,
-    max_connections: Annotated[
-        int, option("Maximum number of concurrent connections per worker.", min=1)
-    ] = 1000,
+    bounds: Bounds,
 ) -> None:
     """Serve models over HTTP."""
     with needing_serve():
@@ -100,20 +108,12 @@ def serve(
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two models have the name {escaped(name)}")
-    limits = Limits(
-        max_body=max_body,
-        max_k=max_k,
-        max_batch=max_batch,
-        max_requests=max_requests,
-        max_connections=max_connections,
-        timeout=timeout,
-    )
     settings = Settings(
         models=dict(zip(names, models, strict=True)),
         host=host,
         port=port,
         workers=workers,
-        limits=limits,
+        limits=Limits(**vars(bounds)),
         token=token,
         allow_hosts=tuple(allow_host or ()),
         json_log=log_json,
