@@ -256,22 +256,22 @@ def open_corpus(
     - ``options`` (optional): options that the file does not contain.
     """
     options = options or CorpusOptions()
-    form = check_form(path, form or corpus_form(path), {}, CORPUS_FORMS)
+    known = check_form(path, form or corpus_form(path), {}, CORPUS_FORMS)
     files, found = corpus_files(path), None
     if files != [os.fspath(path)]:
-        found = _in_turn(files, form, options, limits)
-    elif form == "annif" and Path(path).is_dir():
+        found = _in_turn(files, known, options, limits)
+    elif known == "annif" and Path(path).is_dir():
         found = documents.read_folder(Path(path), options, limits)
-    elif form == "parquet":
+    elif known == "parquet":
         found = documents.read_parquet(path, options)
     if found is not None:
-        yield Corpus(display_name(path), form, found)
+        yield Corpus(display_name(path), known, found)
         return
     with open_input(path, limits) as given:
         stream = documents.in_utf8(given, options.encoding)
-        if form == "tsv":
-            form = _form_with_tabs(stream, options)
-        yield Corpus(stream.name, form, _READERS[form](stream, options))
+        if known == "tsv":
+            known = _form_with_tabs(stream, options)
+        yield Corpus(stream.name, known, _READERS[known](stream, options))
 
 
 def likely_forms(stream: InputStream) -> list[CorpusForm]:

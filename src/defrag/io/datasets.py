@@ -260,9 +260,9 @@ def _load_debian() -> Dataset:
     frequency = np.bincount(counts[0].indices, minlength=n_features)
     rows = [tf_idf(words, frequency, counts[0].shape[0]) for words in counts]
     labels = [_matrix(sections, f"{part}.labels", n_labels, np.float32) for part in parts]
-    splits = map(Split, rows, labels)
-    names = [_names(sections[section]) for section in ("label_names", "feature_names")]
-    return Dataset("debian", *splits, *names, _DESCRIPTIONS["debian"])
+    train, test = map(Split, rows, labels)
+    names, words = (_names(sections[one]) for one in ("label_names", "feature_names"))
+    return Dataset("debian", train, test, names, words, _DESCRIPTIONS["debian"])
 
 
 def _matrix(sections: dict[str, bytes], prefix: str, n_columns: int, dtype: type) -> Csr:
@@ -297,13 +297,13 @@ def _load_folder(name: str) -> Dataset:
     train = Split(*read_xmc(path, labels_path=labels))
     path, labels = _files_of(folder, name, "test")
     # Ids of test files beyond those of the training points would be of another data set.
-    columns = {"n_features": train.X.shape[1], "n_labels": train.Y.shape[1]}
-    test = Split(*read_xmc(path, labels_path=labels, **columns))
-    names = [
+    n_features, n_labels = train.X.shape[1], train.Y.shape[1]
+    test = Split(*read_xmc(path, labels_path=labels, n_features=n_features, n_labels=n_labels))
+    names, words = (
         _names(lzma.decompress(path.read_bytes())) if path.is_file() else None
         for path in (folder / "labels.txt.xz", folder / "vocab.txt.xz")
-    ]
-    return Dataset(name, train, test, *names, _DESCRIPTIONS[name])
+    )
+    return Dataset(name, train, test, names, words, _DESCRIPTIONS[name])
 
 
 # Names of files without their packing: those of all our data sets and of later versions of the

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeAlias, TypeVar, cast
+from typing import IO, Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -487,7 +487,9 @@ def _keep_mode(descriptor: int, target: Path) -> None:
     os.fchmod(descriptor, old.st_mode & 0o777)
 
 
-def _compressor(name: str, file: Any, mode: str) -> AbstractContextManager[Any]:
+def _compressor(
+    name: str, file: IO[bytes], mode: Literal["rb", "wb"]
+) -> AbstractContextManager[Any]:
     """Return a file that packs into, or unpacks, another one as the suffix of a name says."""
     if name.endswith(".gz"):
         # No time stamp, so that equal data give equal bytes.

@@ -68,7 +68,7 @@ def parse_npz(
         raise FormatError(name, "contains a sparse matrix that is not csr")
     if set(arrays) == set(_PARTS):
         arrays = {f"X_{part}": array for part, array in arrays.items()}
-    wanted = ("X", "feature", n_features), ("Y", "label", n_labels)
+    wanted = [("X", "feature", n_features), ("Y", "label", n_labels)]
     wanted = wanted if len(arrays) > len(_PARTS) else wanted[:1]
     if set(arrays) != {f"{matrix}_{part}" for matrix, *_ in wanted for part in _PARTS}:
         raise FormatError(name, f"expected the arrays of X and Y, got {sorted(arrays)[:9]}")

@@ -195,7 +195,7 @@ def read_points(
         points = Points(X, Y, "svmlight", zero_based)
     else:
         with open_input(path, limits) as stream:
-            points = parse_points(stream, form, **checks, **widths)
+            points = parse_points(stream, form, n_features=n_features, n_labels=n_labels, **checks)
     if labels is None:
         return points
     if points.Y is not None:
@@ -226,10 +226,8 @@ def parse_points(
         X, Y = parse_npz(stream, n_features=n_features, n_labels=n_labels)
         X = _widen(stream.name, "feature", X, n_features)
         return Points(X, Y if Y is None else _widen(stream.name, "label", Y, n_labels), "npz")
-    widths = {"n_features": n_features}
-    if layout == "combined":
-        widths["n_labels"] = n_labels
-    parsed = xmc.parse_text(stream, layout, **checks, **widths)
+    n_labels = n_labels if layout == "combined" else None
+    parsed = xmc.parse_text(stream, layout, n_features=n_features, n_labels=n_labels, **checks)
     return Points(parsed.pairs, parsed.labels if layout == "combined" else None)
 
 

@@ -51,9 +51,9 @@ def open_statements(
     path: PathLike, form: ThesaurusForm | None = None, limits: ReadLimits | None = None
 ) -> Iterator[Iterator[Statement]]:
     """Open a thesaurus to read its statements one by one; the format shows in the name."""
-    form = check_form(path, form, _BY_SUFFIX, THESAURUS_FORMS)
+    known = check_form(path, form, _BY_SUFFIX, THESAURUS_FORMS)
     with open_input(path, limits) as stream:
-        yield _READERS[form](stream)
+        yield _READERS[known](stream)
 
 
 # --- JSON lines: ``{"id": "t1", "name": {"en": "heat pump", "de": "Wärmepumpe"}}``.
