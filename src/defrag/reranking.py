@@ -377,10 +377,11 @@ def _table_of(part: Part, columns: dict[str, Values]) -> TradeOff:
         part.fail(f"{part.name('alpha')} must have at least one item, got none")
     if alpha.min() <= 0.0 or alpha.max() > 1.0:
         part.fail(f"{part.name('alpha')} must be in (0, 1], got {alpha.min()} to {alpha.max()}")
-    settings = [columns[name] for name in _RULES]
+    settings = {name: columns[name] for name in _RULES}
     measures = {name: columns[_key(name)] for name in MEASURES}
     errors = {name: columns[_key(_ERRORS[name])] for name in GUARDS}
-    return TradeOff(*settings, measures, errors, part.state["measured_rows"])
+    n_rows = part.state["measured_rows"]
+    return TradeOff(**settings, measures=measures, errors=errors, n_rows=n_rows)
 
 
 _TRADE_OFF = State(
@@ -622,8 +623,8 @@ class Refrag(Wrapping):
 
     def _measure(self, X: Csr, Y: Csr, seed: int) -> TradeOff:
         """Return the metrics of all settings on points that the base was not trained on."""
-        settings = self._settings()
-        tally = Tally(*factors(*settings))
+        alpha, gamma, weight = self._settings()
+        tally = Tally(*factors(alpha, gamma, weight))
         rows = self._rows(X)
         rounds = list(self._rounds(Y, seed))
         for number, (held, rest) in enumerate(rounds):
@@ -636,7 +637,8 @@ class Refrag(Wrapping):
             found = trial._propose(X[held], 5, exhaustive=False)  # noqa: SLF001 - of the same class
             weights = np.maximum(inverse_propensity(Y[rest], self.A, self.B), 1.0)
             tally.add(found, Y[held], weights, self._threads)
-        return TradeOff(*settings, tally.measures(), tally.errors(), tally.n_rows)
+        measures, errors = tally.measures(), tally.errors()
+        return TradeOff(alpha, gamma, weight, measures, errors, tally.n_rows)
 
     def _rounds(self, Y: Csr, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Yield the held-out points of each round, and the others."""

@@ -134,7 +134,8 @@ class Agglomerated(Reducing):
 
     def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> FeatureClustering:
         own: FeatureClustering = clone(self._unfitted_clustering())
-        return own.set_params(random_state=seed, n_jobs=self.n_jobs)._fit_canonical(X, Y)
+        own.set_params(random_state=seed, n_jobs=self.n_jobs)
+        return own._fit_canonical(X, Y)
 
     def _reduce(self, reduction: FeatureClustering, X: Csr) -> Csr:
         """Pool the features of each group."""
@@ -174,8 +175,8 @@ class Agglomerated(Reducing):
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer that divides contributions of groups among their features."""
-        searched = row is not None and len(self.members_) > 1
-        answers = self._answers(row, k, exhaustive=False) if searched else []
+        alone = len(self.members_) == 1
+        answers = [] if row is None or alone else self._answers(row, k, exhaustive=False)
         return self._explainer_of(row, labels, k, answers)
 
     def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:

@@ -45,8 +45,8 @@ class SingletonClustering(SizedClustering):
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         n_clusters = self._count_groups(X.shape[1])
         _, energy = _native.column_statistics(X, n_threads=self._threads)
-        n_single = min(int(self.singletons * n_clusters), np.count_nonzero(energy > 0))
-        single = largest_ids(energy, int(n_single))
+        n_single = min(int(self.singletons * n_clusters), int(np.count_nonzero(energy > 0)))
+        single = largest_ids(energy, n_single)
         others = np.setdiff1d(np.arange(X.shape[1], dtype=np.int32), single, assume_unique=True)
         labels = np.full(X.shape[1], -1, dtype=np.int32)
         labels[single] = np.arange(len(single), dtype=np.int32)

@@ -430,7 +430,7 @@ class NeighbourEnsemble(Divisible):
 
     def _divide_points(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> tuple[Csr, list[Ids]]:
         """Return a router and the points of each cluster."""
-        alone: Csr = sparse.csr_array((X.shape[1], 1), dtype=np.float32)
+        alone = sparse.csr_array((X.shape[1], 1)).astype(np.float32)
         router = self._partition(X, Y, n_clusters, seed) if n_clusters > 1 else alone
         return assign_points(X, router, min_size=self.n_neighbors, n_threads=self._threads)
 
@@ -567,7 +567,7 @@ def assign_points(X: Csr, router: Csr, *, min_size: int, n_threads: int) -> tupl
         sizes = np.bincount(cluster_of, minlength=router.shape[1])
         kept = np.flatnonzero(sizes >= min_size)
         if not len(kept):
-            kept = sizes.argmax(keepdims=True)
+            kept = np.array([sizes.argmax()])
         if len(kept) == router.shape[1]:
             order = np.argsort(cluster_of, kind="stable").astype(np.int32)
             return router, np.split(order, np.cumsum(sizes)[:-1])
@@ -581,11 +581,11 @@ def panel_ptr(point_ptr: Offsets) -> Offsets:
 
 def panel_bias(panels: Floats, point_ptr: Offsets) -> Floats:
     """Return minus half of the squared norm of each point."""
-    lengths = np.float32(-0.5) * np.einsum("pij,pij->pj", panels, panels)
-    sizes = np.diff(point_ptr)
+    lengths: Floats = np.float32(-0.5) * np.einsum("pij,pij->pj", panels, panels)
     # The first point of a cluster is the first of a panel.
     shift = LANES * panel_ptr(point_ptr)[:-1] - point_ptr[:-1]
-    return lengths.ravel()[np.arange(point_ptr[-1]) + np.repeat(shift, sizes)]
+    places: Offsets = np.arange(point_ptr[-1]) + np.repeat(shift, np.diff(point_ptr))
+    return lengths.ravel()[places]
 
 
 def map_in_order(work: Callable[[Any], Any], tasks: list[Any], n_threads: int) -> Iterator[Any]:

@@ -17,8 +17,9 @@ from defrag import _native
 from defrag._native import KernelRows, LabelTreeArrays, Loss, SolverOptions
 from defrag._parameters import Choice, Float, Int, param
 from defrag._progress import progress_bar
+from defrag.classifiers._subtrees import TreeData
 from defrag.classifiers._support import unit_rows
-from defrag.classifiers.label_tree import TrainedTree, TreeClassifier, TreeData, cluster_labels
+from defrag.classifiers.label_tree import TrainedTree, TreeClassifier, cluster_labels
 from defrag.trees import widen_tree
 from defrag.typing import Csr, Floats, Ids, Progress
 

@@ -87,7 +87,7 @@ class Subtrees:
         return near, negatives[0] if negatives else None
 
 
-def _some_of(lists: Lists, chosen: Ids) -> Lists:
+def _some_of(lists: tuple[Ids | Offsets, Ids], chosen: Ids | Offsets) -> Lists:
     """Return lists of which those that are not chosen are empty."""
     begin, points = lists
     sizes = np.zeros(len(begin) - 1, dtype=np.int64)
