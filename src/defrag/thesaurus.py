@@ -406,8 +406,8 @@ class Thesaurus:
         number = self.number(concept)
         if number < 0:
             return concept
-        first, end = self.first_names[number : number + 2].tolist()
-        codes = self.languages[self.name_languages[first:end].astype(np.int64)].tolist()
+        first, end = map(int, self.first_names[number : number + 2])
+        codes = list(self.languages[self.name_languages[first:end].astype(np.int64)])
         n_preferred = int(self.name_preferred[first:end].sum())
         asked = [] if language is None else [language, language.partition("-")[0]]
         for wanted in (*asked, "", "en"):

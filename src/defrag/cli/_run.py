@@ -79,13 +79,11 @@ def _files_of(path: PathLike) -> list[Any]:
 def _is_large(data: PathLike) -> bool:
     if is_uri(data):
         return False
-    return (
-        sum(
-            size * (1 if name == without_compression(name) else _COMPRESSED)
-            for name, size, _ in _files_of(data)
-        )
-        > _LARGE_CORPUS
+    n_bytes: int = sum(
+        size * (1 if name == without_compression(name) else _COMPRESSED)
+        for name, size, _ in _files_of(data)
     )
+    return n_bytes > _LARGE_CORPUS
 
 
 @contextmanager
