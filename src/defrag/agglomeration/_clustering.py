@@ -353,14 +353,6 @@ class VectorClustering(SizedClustering):
     def _needs_labels(self) -> bool:
         return isinstance(self.representation, str) and self.representation == "xy"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if isinstance(self.representation, str) and self.representation not in ("x", "xy"):
-            raise ValueError(
-                f"representation of {type(self).__name__} must be 'x', 'xy', a matrix or a "
-                f"mapping, got {self.representation!r}"
-            )
-
     def _vectors(
         self,
         X: Csr,
@@ -371,6 +363,12 @@ class VectorClustering(SizedClustering):
         row_norm: str | None = None,
     ) -> Csr:
         """Return the unscaled vectors of the features; the defaults are those of the paper."""
+        # Studies name representations that they compute before ``fit``.
+        if isinstance(self.representation, str) and self.representation not in ("x", "xy"):
+            raise ValueError(
+                f"representation of {type(self).__name__} must be 'x', 'xy', a matrix or a "
+                f"mapping, got {self.representation!r}"
+            )
         vectors = FeatureVectors(
             X,
             sample_points=self.sample_points,
