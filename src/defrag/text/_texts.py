@@ -5,6 +5,7 @@ Called by the vectoriser, the text classifier, and training in parts.
 
 from __future__ import annotations
 
+import gc
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -164,7 +165,14 @@ def spool_texts(
                 "name_lengths": np.diff(fresh.offsets),
             }
 
-    found = scratch.grow("texts", blocks)
+    # A block makes and drops so many objects that collections of all would take most of the time.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        found = scratch.grow("texts", blocks)
+    finally:
+        if collects:
+            gc.enable()
     texts = Texts(found["texts"], offsets_of(found["lengths"]))
     if not len(found["sizes"]):
         return texts, None
