@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import replace
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -19,13 +20,23 @@ from defrag import (
     Refrag,
     TextClassifier,
     TextVectorizer,
+    _native,
 )
 from defrag.baselines import (
     LPSR,
     FastXML,
     Parabel,
 )
+from defrag.classifiers._division import Piece, Work
 from defrag.distributed import fit_part, join, load_plan, plan, save_plan
+from defrag.distributed._plan import (
+    join_found,
+    plan_and_data,
+    search_between,
+    search_rows,
+    train_part,
+    with_rows,
+)
 from tests.contract.subject import subjects
 
 
@@ -154,6 +165,74 @@ def test_joined_parts_of_texts_give_the_bytes_of_fit(name, n_parts, tmp_path):
     assert joined.predict(texts[:9]) == model.predict(texts[:9])
     with pytest.raises(ValueError, match="not those of the plan"):
         fit_part(todo, 0, [*texts[1:], "other words"], labels)
+
+
+SHAPE = {"max_leaf_size": 4, "arity": 3, "root_arity": 3, "random_state": 1}
+IN_ROWS = {
+    "label tree": LabelTree(**SHAPE),
+    "one wave": LabelTree(2, hard_negatives=False, **SHAPE),
+    "focused": Focused(LabelTree(2, **SHAPE), random_state=2),
+    "members": Agglomerated(LabelTree(2, **SHAPE), Defrag(max_cluster_size=4), random_state=3),
+    "wrapped": Refrag(LabelTree(**SHAPE), gamma=5, propensity_weight=0.3, random_state=4),
+    "texts": TextClassifier(LabelTree(**SHAPE), random_state=5),
+    "parabel": Parabel(max_leaf_size=8, random_state=6),
+    **{name: MODELS[name] for name in ("dismec", "fastxml", "leml")},
+}
+
+
+@pytest.mark.parametrize("name", IN_ROWS)
+def test_parts_have_the_same_bytes_on_the_rows_that_they_need(name, data):
+    X, Y = data
+    if name == "texts":
+        X = [" ".join(f"w{j}" for j in row.indices) for row in X]
+    todo, known = plan_and_data(IN_ROWS[name], X, Y, n_parts=64)
+    X, Y = rows = known.X, known.labels.matrix
+    found, first, sizes = {}, [], set()
+    for wave, parts in groupby(todo.parts, key=lambda part: part.wave):
+        if wave:
+            search = search_between(todo, first, Y)
+            found = search_rows(search, X, 0)
+            blocks = [search_rows(search, X[a:b], a) for a, b in pairwise([0, 7, 150, 400])]
+            for tree, lists in join_found(blocks[::-1]).items():
+                for array, same in zip(lists, found[tree], strict=True):
+                    np.testing.assert_array_equal(array, same)
+        before = list(first)
+        for part, some, inside in with_rows(todo, parts, rows, found):
+            sizes.add(some[0].shape[0])
+            first.append(train_part(todo, part.index, *some, inside))
+            whole = train_part(todo, part.index, *rows, {}, earlier=before)
+            assert first[-1].arrays.keys() == whole.arrays.keys()
+            for key, array in first[-1].arrays.items():
+                assert array.tobytes() == whole.arrays[key].tobytes()
+    assert max(sizes) == 400
+    assert (min(sizes) < 300) == (name not in {"dismec", "fastxml", "leml"})
+
+
+def test_label_trees_need_the_points_of_their_labels_and_their_negatives(data):
+    X, Y = data
+    units = LabelTree(2, **SHAPE)._units()
+    division = units.divide(units.prepare(X, Y), 0)
+    n_units, having = len(division.costs), Y.toarray() > 0
+    first = Work(0, division.outline, 0, n_units - int(division.waves.sum()))
+    piece = Piece(0, first.last, units.train(units.prepare(X, Y), first))
+    found = units.search(Y, replace(first, earlier=[piece]))(_native.scale_rows(X, n_threads=1))
+    for begin in range(0, n_units, 3):
+        work = Work(0, division.outline, begin, min(begin + 3, n_units), found=found)
+        points, lists = units.needs(sparse.csr_array(Y.T), work)
+        wanted, n_reached = set(), 0
+        for number, blocks in units._blocks(work.outline, work.first, work.last):
+            tree = division.outline[number // 2]
+            for node in blocks[:, 0]:
+                below = tree.order[tree.begin[node] : tree.end[node]]
+                wanted |= set(
+                    range(400) if node == 0 else having[:, below].any(axis=1).nonzero()[0]
+                )
+                if number % 2:
+                    offsets, reached = found[str(number // 2)]
+                    wanted |= set(reached[offsets[node] : offsets[node + 1]])
+                    n_reached += offsets[node + 1] - offsets[node]
+        assert list(range(400) if points is None else points) == sorted(wanted)
+        assert points is None or n_reached == sum(len(own) for _, own in lists.values())
 
 
 def test_plan_with_extra_function_is_refused():

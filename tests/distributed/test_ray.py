@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -122,10 +124,10 @@ def cluster():
 def test_killed_worker_does_not_change_the_model(data, tmp_path, monkeypatch):
     marker = str(tmp_path / "killed")
 
-    def train_part_or_die(plan, index, X, Y):
+    def train_part_or_die(plan, index, X, Y, found):
         if index == 1:
             die_once(marker)
-        return train_part(plan, index, X, Y)
+        return train_part(plan, index, X, Y, found)
 
     for model in MODELS:
         found = fit_ray(model, *data, n_parts=5)
@@ -150,6 +152,39 @@ def test_killed_worker_does_not_change_the_model(data, tmp_path, monkeypatch):
     found = fit_ray(MODELS[1], *data, n_parts=5)
     assert Path(marker).exists()
     assert bytes_of(found, tmp_path) == bytes_of(MODELS[1].fit(*data), tmp_path)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("hard", [True, False])
+def test_parts_are_sent_the_rows_that_they_need(hard, data, tmp_path, caplog):
+    model = LabelTree(2, max_leaf_size=8, hard_negatives=hard, random_state=1)
+    with caplog.at_level("INFO", "defrag"):
+        found = fit_ray(model, *data, n_parts=24)
+    assert bytes_of(found, tmp_path) == bytes_of(model.fit(*data), tmp_path)
+    (said,) = (one for one in caplog.messages if " parts got " in one)
+    sent, most, all_rows, whole = (
+        int(one.replace(",", "")) for one in re.findall(r"([\d,]+) rows", said)
+    )
+    assert sent < 0.9 * all_rows
+    assert most == whole == 600, "of the root"
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("root", ["memory://ray", "s3://texts"])
+def test_remote_texts_train_the_local_model(root, tmp_path, monkeypatch):
+    from tests.io.test_remote import fill, object_store  # noqa: PLC0415 - needs extras
+
+    monkeypatch.chdir(tmp_path)
+    with object_store(tmp_path, monkeypatch) if root[0] == "s" else nullcontext():
+        _, _, rows = fill(root, {})
+        Path("docs.jsonl").write_text("".join(rows))
+        for data, target, *flags in (
+            ("docs.jsonl", "a"),
+            (f"{root}/docs.jsonl", "b", "--ray", "local"),
+        ):
+            done = CliRunner().invoke(app, ["train", data, target, *flags])
+            assert done.exit_code == 0, done.output
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 @pytest.mark.usefixtures("cluster")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,26 +47,33 @@ def test_files_in_the_memory_of_fsspec(tmp_path, monkeypatch):
         read_texts("memory://texts/none-*.jsonl")
 
 
-def test_object_store(tmp_path, monkeypatch):
+@contextmanager
+def object_store(folder, monkeypatch):
+    """Work in a folder while an object store with a bucket for texts runs."""
     pytest.importorskip("s3fs", reason="s3fs is not installed")
     server = pytest.importorskip("moto.server", reason="moto is not installed")
-    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet")
     running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     running.start()
     try:
-        monkeypatch.chdir(tmp_path)
+        monkeypatch.chdir(folder)
         host, port = running.get_host_and_port()
         for name, value in {"AWS_ENDPOINT_URL": f"http://{host}:{port}",
                             "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
                             "AWS_DEFAULT_REGION": "us-east-1"}.items():  # fmt: skip
             monkeypatch.setenv(name, value)
         fsspec.filesystem("s3").mkdir("texts")
+        yield
+    finally:
+        running.stop()
+
+
+def test_object_store(tmp_path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with object_store(tmp_path, monkeypatch):
         texts, labels, rows = fill("s3://texts", {})
         check("s3://texts", rows, texts, labels)
         table = {"text": texts, "labels": labels}
         with fsspec.open("s3://texts/t.parquet", "wb") as file:
             parquet.write_table(pyarrow.table(table), file, row_group_size=9)
         assert read_texts("s3://texts/t.parquet") == (texts, labels)
-    finally:
-        running.stop()

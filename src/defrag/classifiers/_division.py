@@ -8,11 +8,11 @@ between these into arrays (``packed``, ``unpacked``). Both give the same bits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from defrag._parameters import VERBOSE, param
 from defrag._scratch import Arrays, Coding, keeps, kept
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._following import Shapes
-from defrag.typing import Csr, Floats
+from defrag.classifiers._subtrees import Lists
+from defrag.typing import Csr, Floats, Ids
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -99,6 +100,12 @@ class Piece:
     result: Any
 
 
+Found: TypeAlias = Mapping[str, Lists]
+"""Points that a search between the waves found, by name."""
+Search: TypeAlias = Callable[[Csr], Found]
+"""Finds them among unit rows, each of which is searched by itself; can be pickled."""
+
+
 @dataclass(frozen=True)
 class Work:
     """The units ``first`` to ``last - 1``, to be trained, and what is needed besides the data."""
@@ -109,6 +116,8 @@ class Work:
     last: int
     # All units of wave 0, or none of them, for units of wave 1.
     earlier: Sequence[Piece] = ()
+    # What was found between the waves; nothing if units of wave 1 search themselves.
+    found: Found = field(default_factory=dict)
 
 
 _OUTLINE = "outline/"  # the field of Division
@@ -141,9 +150,22 @@ class Units(ABC):
     def train(self, data: Any, work: Work) -> Any:
         """Train some units and return the result, for :meth:`join`.
 
-        Units of wave 1 find those of wave 0 in the same range or in the earlier pieces; if they
-        find none, they train those that they need again.
+        Units of wave 1 search with those of wave 0, unless it was done: with those of the same
+        range or of the earlier pieces; if there are none, they train those that they need again.
         """
+
+    def needs(self, positives: Csr, work: Work) -> tuple[Ids | None, Found]:  # noqa: ARG002 - most need all
+        """Return the points that units need, None for all, and what was found for these units.
+
+        Trained on the rows of these points, in ascending order, units have the same result.
+
+        - ``positives``, shape (n_labels, n_points): the points of each label.
+        """
+        return None, work.found
+
+    def search(self, Y: Csr, work: Work) -> Search:
+        """Return the search between two waves; the earlier pieces have all units of wave 0."""
+        raise NotImplementedError
 
     @property
     def kept_division(self) -> Coding:
@@ -164,8 +186,9 @@ class Units(ABC):
         """How a result is kept in a scratch folder."""
         return Coding(packed, lambda arrays: unpacked(arrays, self.result_kind))
 
-    def meet(self, data: Any, outline: Any, pieces: Sequence[Piece]) -> None:  # noqa: B027 - most need nothing
+    def meet(self, data: Any, outline: Any, pieces: Sequence[Piece]) -> Found:  # noqa: ARG002 - most need nothing
         """Compute what the units of a wave share; the pieces have all units of waves before it."""
+        return {}
 
     @abstractmethod
     def join(self, outline: Any, pieces: Sequence[Piece]) -> None:
@@ -225,12 +248,13 @@ class Divisible(Classifier):
         division = kept("division", lambda: units.divide(data, seed, shapes), units.kept_division)
         bounds, _, waves = cut_units(division, _PIECES if keeps() else 1)
         pieces: list[Piece] = []
-        met = None
+        met: int | None = None
+        found: Found = {}
         for (first, last), wave in zip(pairwise(bounds.tolist()), waves.tolist(), strict=True):
             if wave != met:
-                units.meet(data, division.outline, pieces)
+                found = units.meet(data, division.outline, pieces)
                 met = wave
-            work = Work(seed, division.outline, first, last, pieces)
+            work = Work(seed, division.outline, first, last, pieces, found)
             result = kept("units", partial(units.train, data, work), units.kept_result)
             pieces.append(Piece(first, last, result))
         units.join(division.outline, pieces)

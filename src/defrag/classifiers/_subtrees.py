@@ -6,10 +6,12 @@ reading them from there, node by node, would read X from the disk again and agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag._native import LabelTreeArrays
@@ -64,10 +66,10 @@ class Subtrees:
         end = self._ends[number]
         begin = 0 if number == 0 else self._ends[number - 1]
         labels = np.sort(tree.order[begin:end])
-        found = [_some_of((positives.indptr, positives.indices), labels)]
+        found = [some_of((positives.indptr, positives.indices), labels)]
         if self._negatives is not None:
             inside = (tree.begin >= begin) & (tree.end <= end)
-            found.append(_some_of(self._negatives, np.flatnonzero(inside)))
+            found.append(some_of(self._negatives, np.flatnonzero(inside)))
         return found
 
     def _points_of(self, number: int) -> Ids:
@@ -87,10 +89,18 @@ class Subtrees:
         return near, negatives[0] if negatives else None
 
 
-def _some_of(lists: tuple[Ids | Offsets, Ids], chosen: Ids | Offsets) -> Lists:
+def some_of(lists: Lists, chosen: NDArray[Any]) -> Lists:
     """Return lists of which those that are not chosen are empty."""
     begin, points = lists
     sizes = np.zeros(len(begin) - 1, dtype=np.int64)
     sizes[chosen] = begin[chosen + 1] - begin[chosen]
     parts = [points[begin[i] : begin[i + 1]] for i in chosen.tolist()]
     return offsets_of(sizes), np.concatenate([points[:0], *parts])
+
+
+def join_lists(blocks: Sequence[Lists]) -> Lists:
+    """Return lists with the points of those of all blocks, in ascending order."""
+    sizes = [np.diff(begin) for begin, _ in blocks]
+    owner = np.concatenate([np.repeat(np.arange(len(one)), one) for one in sizes])
+    points = np.concatenate([points for _, points in blocks])
+    return offsets_of(np.sum(sizes, axis=0)), points[np.lexsort((points, owner))]

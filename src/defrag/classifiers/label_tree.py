@@ -43,9 +43,19 @@ from defrag.classifiers._blocks import (
     node_blocks,
     node_costs,
 )
-from defrag.classifiers._division import Divisible, Division, Piece, Units, Work
+from defrag.classifiers._division import (
+    Divisible,
+    Division,
+    Found,
+    Piece,
+    Search,
+    Units,
+    Work,
+    packed,
+    unpacked,
+)
 from defrag.classifiers._following import Shapes, follow_tree
-from defrag.classifiers._subtrees import Lists, Subtrees, TreeData
+from defrag.classifiers._subtrees import Lists, Subtrees, TreeData, some_of
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._weights import CLASS_WEIGHT, STORED_CLASS_WEIGHT
 from defrag.explain.explainers import Explainer, members_that_found, own_features, search_notes
@@ -464,7 +474,6 @@ class TreeUnits(Units):
 
     def __init__(self, model: TreeClassifier) -> None:
         super().__init__(model)
-        self._negatives: dict[int, Lists] = {}
         self._subtrees: dict[int, Subtrees] = {}
         self._root: dict[int, _native.RootPoints] = {}  # of the tree and wave in work
 
@@ -516,7 +525,7 @@ class TreeUnits(Units):
         result: dict[int, LabelTreeWeights] = {}
         outline = work.outline
         for number, blocks in self._blocks(outline, work.first, work.last):
-            negatives = self._negatives.get(number // 2) if number % 2 else None
+            negatives = work.found.get(str(number // 2)) if number % 2 else None
             if number % 2 and negatives is None:
                 tree, nodes = outline[number // 2], self._nodes(outline[number // 2], 0)
                 own = Piece(work.first, work.last, result)
@@ -525,9 +534,28 @@ class TreeUnits(Units):
                 if inner is None:  # they are in another process, and are trained again
                     every = node_blocks(tree, nodes, 0, int(blocks_of_nodes(tree)[nodes].sum()))
                     inner = [(every, self._solve(data, work, number - 1, every))]
-                negatives = self._reached(data, tree, inner)
+                trees = {"": self._inner(tree, inner)}
+                negatives = self._found(trees, leaves_per_point(data.Y), data.X)[""]
             result[number] = self._solve(data, work, number, blocks, negatives)
         return result
+
+    def needs(self, positives: Csr, work: Work) -> tuple[Ids | None, Found]:
+        """Return the points with labels below the nodes of blocks, and the negatives of leaves.
+
+        The root needs all points, and leaves do if they are to find their negatives themselves.
+        """
+        groups: list[Ids] = []
+        found: dict[str, Lists] = {}
+        for number, blocks in self._blocks(work.outline, work.first, work.last):
+            tree, nodes, name = work.outline[number // 2], blocks[:, 0], str(number // 2)
+            if nodes[0] == 0 or (number % 2 and name not in work.found):
+                return None, work.found
+            if number % 2:
+                found[name] = some_of(work.found[name], nodes)
+                groups.append(found[name][1])
+            labels = [tree.order[tree.begin[node] : tree.end[node]] for node in nodes]
+            groups.append(positives[np.concatenate(labels)].indices)
+        return np.unique(np.concatenate(groups)), found
 
     def _solve(
         self,
@@ -575,43 +603,56 @@ class TreeUnits(Units):
 
     def meet(
         self, data: TreeData, outline: Mapping[int, LabelTreeArrays], pieces: Sequence[Piece]
-    ) -> None:
+    ) -> Found:
         """Find the negatives of leaves, before these, and the rows of subtrees if X is in files."""
-        known, wave, folder = self._parts(outline, pieces), int(len(pieces) > 0), scratch()
-        for number, tree in outline.items():
-            if len(tree.begin) == 1:  # the root is a leaf
-                continue
-            if wave:
-                self._negatives[number] = kept(
-                    "reached leaves",
-                    partial(self._reached, data, tree, known[2 * number]),
-                    Coding(
-                        lambda found: dict(zip(("begin", "points"), found, strict=True)),
-                        lambda arrays: (arrays["begin"], arrays["points"]),
+        wave = int(len(pieces) > 0)
+        found: Found = {}
+        if wave:
+            found = kept(
+                "reached leaves",
+                lambda: self.search(data.Y, Work(0, outline, 0, 0, pieces))(data.X),
+                Coding(
+                    lambda found: packed(
+                        {n: {"begin": one[0], "points": one[1]} for n, one in found.items()}
                     ),
-                )
-            if folder is not None and keeps():
-                found = Subtrees(folder, data, tree, self._negatives.get(number))
-                self._subtrees[2 * number + wave] = found
+                    lambda arrays: {
+                        str(n): (one["begin"], one["points"]) for n, one in unpacked(arrays).items()
+                    },
+                ),
+            )
+        for number, tree in outline.items():
+            if keeps() and len(tree.begin) > 1:
+                rows = Subtrees(scratch(), data, tree, found.get(str(number)))
+                self._subtrees[2 * number + wave] = rows
+        return found
 
-    def _reached(
-        self,
-        data: TreeData,
-        tree: LabelTreeArrays,
-        inner: Sequence[tuple[Offsets, LabelTreeWeights]],
-    ) -> tuple[Offsets, Ids]:
-        """Return the points that the search with the inner nodes leads to each leaf."""
-        model, nodes = self.model, self._nodes(tree, 0)
-        return _native.reached_leaves(
-            tree,
-            join_waves(tree, [(nodes, join_blocks(tree, nodes, inner))]),
-            data.X,
-            loss=model._loss(),
-            beam_size=leaves_per_point(data.Y),
-            discount=model._discount,
-            power=model._power,
-            n_threads=model._threads,
-        )
+    def search(self, Y: Csr, work: Work) -> Search:
+        """Return the search for the negatives of leaves, by the numbers of their trees."""
+        known = self._parts(work.outline, work.earlier)
+        inner = {
+            str(number): self._inner(tree, known[2 * number])
+            for number, tree in work.outline.items()
+            if len(tree.begin) > 1  # otherwise the root is a leaf
+        }
+        return partial(self._found, inner, leaves_per_point(Y))
+
+    def _inner(
+        self, tree: LabelTreeArrays, parts: Sequence[tuple[Offsets, LabelTreeWeights]]
+    ) -> TrainedTree:
+        """Return a tree with the classifiers of its inner nodes."""
+        nodes = self._nodes(tree, 0)
+        return TrainedTree(tree, join_waves(tree, [(nodes, join_blocks(tree, nodes, parts))]))
+
+    def _found(self, inner: Mapping[str, TrainedTree], beam: int, rows: Csr) -> Found:
+        """Return the unit rows that the search with inner nodes leads to each leaf."""
+        model = self.model
+        options: Any = {"loss": model._loss(), "discount": model._discount, "power": model._power}
+        return {
+            name: _native.reached_leaves(
+                one.tree, one.weights, rows, beam_size=beam, n_threads=model._threads, **options
+            )
+            for name, one in inner.items()
+        }
 
     def _blocks(
         self, trees: Mapping[int, LabelTreeArrays], first: int, last: int

@@ -9,9 +9,10 @@ them elsewhere. Data are checked and vectorised here, since every process repeat
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from functools import cached_property, partial, reduce
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,21 +25,26 @@ from defrag.classifiers._composite import Reducing, Wrapping
 from defrag.classifiers._division import (
     Divisible,
     Division,
+    Found,
     Piece,
+    Search,
     Units,
     Work,
     packed,
     unpacked,
 )
+from defrag.classifiers._subtrees import Lists
+from defrag.classifiers._support import unit_rows
 from defrag.persistence import pack, unpack
 from defrag.text import TextClassifier, TextVectorizer
 from defrag.text._texts import check_text_labels, check_texts
 from defrag.text.answers import answers_without, pack_answers, unpack_answers
-from defrag.typing import Csr
+from defrag.typing import Csr, Ids
 
 # --- Training data of plans and parts: validation, vectorisation and checksums.
 
 _ANSWERS = "answers/"
+Value = TypeVar("Value")
 Trainable: TypeAlias = Classifier | TextClassifier
 """Estimators that a plan can be made for."""
 
@@ -173,11 +179,16 @@ class Job(Protocol):
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
         """Return the units and their shared data."""
 
-    def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
-        """Train units of one wave; its outline and the results before it are arrays."""
+    def members(self, work: Work) -> Iterator[Member]:
+        """Yield the classifiers in work that contain no others."""
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         """Return the fitted classifier, given the results of all units in order."""
+
+
+Steps: TypeAlias = "tuple[Callable[[Csr], Csr], ...]"
+Member: TypeAlias = "tuple[str, Steps, _Divisible | _Indivisible, Work]"
+"""The prefix of its arrays, the reductions of its points, its job, and its share of the work."""
 
 
 def job_of(model: Classifier) -> Job:
@@ -198,30 +209,39 @@ class _Divisible:
     model: Divisible
 
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
-        units = self.model._units()
-        division = units.divide(units.prepare(X, Y), seed)
+        division = self.units.divide(self.units.prepare(X, Y), seed)
         return replace(division, outline=packed(division.outline))
 
+    def members(self, work: Work) -> Iterator[Member]:
+        yield "", (), self, work
+
+    @cached_property
+    def units(self) -> Units:
+        """The units of the classifier."""
+        return self.model._units()
+
+    def unpacked(self, work: Work) -> Work:
+        """Return work with objects instead of arrays."""
+        outline = unpacked(work.outline, self.units.outline_kind)
+        return replace(work, outline=outline, earlier=self._unpacked(work.earlier))
+
     def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
-        units = self.model._units()
-        outline = unpacked(work.outline, units.outline_kind)
-        before = self._unpacked(units, work.earlier)
-        found = units.train(units.prepare(X, Y), replace(work, outline=outline, earlier=before))
-        return packed(found)
+        """Train units."""
+        return packed(self.units.train(self.units.prepare(X, Y), self.unpacked(work)))
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
-        units = self.model._units()
         sizes = whole.sizes
         self.model._fit_pieces(
-            unpacked(outline, units.outline_kind),
-            self._unpacked(units, pieces),
+            unpacked(outline, self.units.outline_kind),
+            self._unpacked(pieces),
             n_features=sizes.n_features,
             n_labels=sizes.n_labels,
         )
         return _with_sizes(self.model, sizes)
 
-    def _unpacked(self, units: Units, pieces: Sequence[Piece]) -> list[Piece]:
-        return [replace(one, result=unpacked(one.result, units.result_kind)) for one in pieces]
+    def _unpacked(self, pieces: Sequence[Piece]) -> list[Piece]:
+        kind = self.units.result_kind
+        return [replace(one, result=unpacked(one.result, kind)) for one in pieces]
 
 
 @dataclass(frozen=True)
@@ -244,18 +264,17 @@ class _Members:
         outline["n_units"] = np.array([len(one) for one in costs], dtype=np.int64)
         return Division(outline, np.concatenate(costs), np.concatenate(waves))
 
-    def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
-        arrays: Arrays = {}
-        outline = work.outline
-        bases = self.model._unfitted_members(work.seed)
+    def members(self, work: Work) -> Iterator[Member]:
+        bases, outline = self.model._unfitted_members(work.seed), work.outline
         for number, units in _ranges(outline["n_units"], range(work.first, work.last)):
-            base = bases[number]
-            points = self.model._reduce(self._reduction(outline, number), X)
+            base, prefix = bases[number], f"{number}/"
             inner = _without_prefix(outline, f"{number}/base/")
             before = self._pieces(outline, work.earlier, number)
-            own = Work(_seed_of(base), inner, units.start, units.stop, before)
-            arrays |= _prefixed(f"{number}/", job_of(base).train(points, Y, own))
-        return arrays
+            found = _without_prefix(work.found, prefix)
+            share = Work(_seed_of(base), inner, units.start, units.stop, before, found)
+            step = partial(self.model._reduce, self._reduction(outline, number))
+            for name, steps, job, own in job_of(base).members(share):
+                yield prefix + name, (step, *steps), job, own
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         members, sizes = [], whole.sizes
@@ -299,9 +318,9 @@ class _Wrapped:
         outline |= _prefixed("base/", division.outline)
         return Division(outline, division.costs, division.waves)
 
-    def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
+    def members(self, work: Work) -> Iterator[Member]:
         inner = replace(work, outline=_without_prefix(work.outline, "base/"))
-        return job_of(self.model._copy_of_base(work.seed)).train(X, Y, inner)
+        return job_of(self.model._copy_of_base(work.seed)).members(inner)
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         if self.model._needs_points and whole.data is None:
@@ -328,7 +347,11 @@ class _Indivisible:
         return Division({}, np.ones(1))
 
     def train(self, X: Csr, Y: Csr, work: Work) -> Arrays:
+        """Train the only unit."""
         return pack(self.model.set_params(random_state=work.seed)._fit_canonical(X, Y))
+
+    def members(self, work: Work) -> Iterator[Member]:
+        yield "", (), self, work
 
     def join(
         self,
@@ -339,6 +362,50 @@ class _Indivisible:
         fitted: Classifier = unpack(pieces[0].result, "part 0")
         fitted.set_params(**self.model.get_params(deep=False))
         return _with_sizes(fitted, whole.sizes)
+
+
+def train(job: Job, X: Csr, Y: Csr, work: Work) -> Arrays:
+    """Train units of one wave; their outline and the results before them are arrays."""
+    arrays: Arrays = {}
+    for name, steps, member, own in job.members(work):
+        arrays |= _prefixed(name, member.train(_reduced(X, steps), Y, own))
+    return arrays
+
+
+def needs(job: Job, positives: Csr, work: Work) -> tuple[Ids | None, Found]:
+    """Return the points that units need, None for all, and what was found for them."""
+    groups: list[Ids] = []
+    found: dict[str, Lists] = {}
+    for name, _, member, own in job.members(work):
+        if isinstance(member, _Indivisible):
+            return None, work.found
+        points, lists = member.units.needs(positives, member.unpacked(own))
+        if points is None:
+            return None, work.found
+        groups.append(points)
+        found |= _prefixed(name, lists)
+    return np.unique(np.concatenate(groups)), found
+
+
+def search(job: Job, Y: Csr, work: Work) -> Search:
+    """Return the search between the waves, among points as they are given."""
+    members = [
+        (name, steps, member.units.search(Y, member.unpacked(own)))
+        for name, steps, member, own in job.members(work)
+        if isinstance(member, _Divisible)
+    ]
+    return partial(_search, members)
+
+
+def _search(members: Sequence[tuple[str, Steps, Search]], X: Csr) -> Found:
+    found: dict[str, Lists] = {}
+    for name, steps, inner in members:
+        found |= _prefixed(name, inner(unit_rows(_reduced(X, steps), n_threads=1)))
+    return found
+
+
+def _reduced(X: Csr, steps: Steps) -> Csr:
+    return reduce(lambda rows, step: step(rows), steps, X)
 
 
 def _with_sizes(model: Classifier, sizes: Sizes) -> Classifier:
@@ -367,9 +434,9 @@ def _ranges(n_units: NDArray[np.int64], units: range) -> Iterator[tuple[int, ran
         begin += size
 
 
-def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    return {prefix + name: array for name, array in arrays.items()}
+def _prefixed(prefix: str, named: Mapping[str, Value]) -> dict[str, Value]:
+    return {prefix + name: one for name, one in named.items()}
 
 
-def _without_prefix(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
-    return {name[len(prefix) :]: arrays[name] for name in arrays if name.startswith(prefix)}
+def _without_prefix(named: Mapping[str, Value], prefix: str) -> dict[str, Value]:
+    return {name[len(prefix) :]: named[name] for name in named if name.startswith(prefix)}

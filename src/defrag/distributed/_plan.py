@@ -10,22 +10,25 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from defrag._parameters import Int
 from defrag._scikit import clone
 from defrag._scratch import Arrays
 from defrag._validation import check_seed
-from defrag.classifiers._division import Piece, Work, cut_units
+from defrag.classifiers._division import Found, Piece, Search, Work, cut_units
+from defrag.classifiers._subtrees import join_lists
 from defrag.distributed._jobs import (
     Data,
+    Job,
     Sizes,
     Trainable,
     Whole,
@@ -34,6 +37,9 @@ from defrag.distributed._jobs import (
     classifier_of,
     crc32,
     job_of,
+    needs,
+    search,
+    train,
     with_texts,
 )
 from defrag.exceptions import ModelFormatError
@@ -43,7 +49,7 @@ from defrag.persistence.fields import COUNT, MAX_COUNT, Array, Classes, Number, 
 from defrag.persistence.fields import Part as FilePart
 from defrag.persistence.kinds import SEED, Unfitted, read_state
 from defrag.text import TextClassifier
-from defrag.typing import Csr, LabelsLike, MatrixLike
+from defrag.typing import Csr, Ids, LabelsLike, MatrixLike
 
 _PARTS_RULE = Int(1)
 _WORDS = "vectorizer/"
@@ -231,18 +237,72 @@ def fit_part(
     n_parts = len(plan.shares)
     if not 0 <= index < n_parts:
         raise ValueError(f"the plan has the parts 0 to {n_parts - 1}, got {index}")
-    return train_part(plan, index, *_data_of(plan, X, Y), *earlier)
+    return train_part(plan, index, *_data_of(plan, X, Y), {}, earlier=earlier)
 
 
-def train_part(plan: Plan, index: int, X: Csr, Y: Csr, *earlier: PartResult) -> PartResult:
-    """Train a part of a plan on the data that :func:`plan_and_data` returned."""
-    first, last = plan.bounds[index : index + 2].tolist()
-    job = job_of(classifier_of(plan.estimator, plan.seed))
+def train_part(
+    plan: Plan, index: int, X: Csr, Y: Csr, found: Found, *, earlier: Iterable[PartResult] = ()
+) -> PartResult:
+    """Train a part of a plan on the data that :func:`plan_and_data` returned.
+
+    It needs no more of them, and of what was found, than :func:`with_rows` yields.
+    """
     before = _pieces(plan, earlier)
     needed = np.flatnonzero(plan.waves < plan.waves[index]).tolist()
     known = [before[i] for i in needed] if all(i in before for i in needed) else []
-    arrays = job.train(X, Y, Work(plan.seed, _outline(plan), first, last, known))
+    arrays = train(_job(plan), X, Y, replace(_work(plan, index, found), earlier=known))
     return PartResult(index, plan.identity, arrays)
+
+
+def with_rows(
+    plan: Plan, parts: Iterable[Part], data: tuple[Csr, Csr], found: Found
+) -> Iterator[tuple[Part, tuple[Csr, Csr], Found]]:
+    """Yield parts with the rows that they need, and with what was found, by places in these rows.
+
+    ``data`` itself are the rows if all are needed, and neighbours that need the same rows, such as
+    blocks of a node, have the same object.
+    """
+    X, Y = data
+    positives = sparse.csr_array(Y.T)
+    before: Ids | None = None
+    rows = data
+    for part in parts:
+        points, own = needs(_job(plan), positives, _work(plan, part.index, found))
+        if points is None or len(points) == X.shape[0]:
+            yield part, data, own
+            continue
+        if before is None or not np.array_equal(points, before):
+            before, rows = points, (X[points], Y[points])
+        yield part, rows, {name: (begin, np.searchsorted(points, one).astype(np.int32))
+                           for name, (begin, one) in own.items()}  # fmt: skip
+
+
+def search_between(plan: Plan, results: Iterable[PartResult], Y: Csr) -> Search:
+    """Return the search between the waves, given the results of all parts of wave 0."""
+    pieces = sorted(_pieces(plan, results).values(), key=lambda piece: piece.first)
+    last = int(plan.bounds[-1])
+    return search(_job(plan), Y, Work(plan.seed, _outline(plan), 0, last, pieces))
+
+
+def search_rows(search: Search, rows: Csr, first: int) -> Found:
+    """Return what a search finds in a block of rows, of which ``first`` is the first."""
+    return {
+        name: (begin, points + np.int32(first)) for name, (begin, points) in search(rows).items()
+    }
+
+
+def join_found(blocks: Sequence[Found]) -> Found:
+    """Return what was found in all rows, given that in blocks of them."""
+    return {name: join_lists([one[name] for one in blocks]) for name in blocks[0]}
+
+
+def _job(plan: Plan) -> Job:
+    return job_of(classifier_of(plan.estimator, plan.seed))
+
+
+def _work(plan: Plan, index: int, found: Found) -> Work:
+    first, last = plan.bounds[index : index + 2].tolist()
+    return Work(plan.seed, _outline(plan), first, last, found=found)
 
 
 def join(
@@ -288,7 +348,7 @@ def join_parts(
         shown = ", ".join(map(str, missing[:10])) + (", ..." if len(missing) > 10 else "")
         raise ValueError(f"{len(missing)} of {n_parts} parts are missing: {shown}")
     pieces = [found[i] for i in range(n_parts)]
-    job, sizes = job_of(classifier_of(plan.estimator, plan.seed)), plan.sizes
+    job, sizes = _job(plan), plan.sizes
     if not isinstance(plan.estimator, TextClassifier):
         return job.join(plan.outline, pieces, Whole(plan.seed, sizes, data))
     inner = Whole(plan.seed, sizes.unnamed(), data)

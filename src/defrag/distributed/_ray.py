@@ -8,17 +8,32 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from defrag._parameters import Int
-from defrag._progress import progress_bar, progress_pulse
+from defrag._progress import logger, progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
-from defrag.distributed._plan import PartResult, Plan, Points, join_parts, plan_and_data, train_part
+from defrag.classifiers._division import Found
+from defrag.distributed._plan import (
+    Part,
+    PartResult,
+    Plan,
+    Points,
+    join_found,
+    join_parts,
+    plan_and_data,
+    search_between,
+    search_rows,
+    train_part,
+    with_rows,
+)
 from defrag.exceptions import DataWarning
 from defrag.io.files import PathLike, atomic_writer
 from defrag.persistence import load
@@ -30,6 +45,8 @@ Model = TypeVar("Model", Classifier, TextClassifier)
 
 # Parts per processor: enough to balance the load, few enough to keep the overhead small.
 _PARTS_PER_CPU = 8
+# Parts with rows in the object store per processor: the next one waits, and memory is bounded.
+_QUEUED_PER_CPU = 2
 _RETRIES = 3
 _PARTS_RULE = Int(1, none=True)
 
@@ -45,8 +62,8 @@ def fit_ray(
 ) -> Model:
     """Train a classifier on a Ray cluster; the model is that of ``fit``, byte for byte.
 
-    The data are copied once to the object store of every node. A part whose worker or node dies
-    is retried up to three times.
+    A part gets the rows that it needs, through the object store. A part whose worker or node dies
+    is retried up to three times. The logger ``defrag`` says how much was sent.
 
     Parameters
     ----------
@@ -81,38 +98,93 @@ def fit_ray(
         todo, found = plan_and_data(estimator, X, Y, n_parts=n_wanted)
         data = found.X, found.labels.matrix
         todo.estimator.set_params(n_jobs=1)
-        results = _train_parts(ray, todo, data, verbose=verbose)
+        results = _train_parts(ray, todo, data, _QUEUED_PER_CPU * n_cpus, verbose=verbose)
         todo.estimator.set_params(n_jobs=estimator.n_jobs)
         return cast("Model", join_parts(todo, results, data))
 
 
-def _train_parts(ray: Any, todo: Plan, data: tuple[Csr, Csr], *, verbose: bool) -> list[PartResult]:
-    """Train all parts, the largest first; cancel them if this process is interrupted."""
-    task = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(train_part)
-    shared = [ray.put(one) for one in (todo, *data)]
+def _train_parts(
+    ray: Any, todo: Plan, data: tuple[Csr, Csr], n_queued: int, *, verbose: bool
+) -> list[PartResult]:
+    """Train all parts, the largest of each wave first, on the rows that they need."""
+    remote = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")
+    task, search_task = remote(train_part), remote(search_rows)
+    shared, whole = ray.put(todo), [ray.put(one) for one in data]
     results: list[PartResult] = []
-    finished: list[Any] = []
-    pending: list[Any] = []
-    try:
-        with progress_bar("training parts", enabled=verbose) as progress:
-            done = 0.0
-            for _, wave in groupby(todo.parts, key=lambda part: part.wave):
-                parts = list(wave)
-                # The results of the first wave stay in the object store.
-                pending = [task.remote(shared[0], one.index, *shared[1:], *finished)
-                           for one in parts]  # fmt: skip
-                finished = list(pending)
-                shares = {ref: one.share for ref, one in zip(pending, parts, strict=True)}
-                while pending:
-                    ready, pending = ray.wait(pending)
-                    results += ray.get(ready)
-                    done += sum(shares[ref] for ref in ready)
-                    if progress is not None:
-                        progress(min(done, 1.0))
-    finally:
-        for ref in pending:  # only after a failure or an interruption
-            ray.cancel(ref, force=True)
+    sent: list[tuple[int, int]] = []
+
+    def trainings(parts: Iterable[Part], found: Found) -> Iterator[Any]:
+        before, stored = data, whole
+        for one, rows, own in with_rows(todo, parts, data, found):
+            if rows is not data and rows is not before:
+                before, stored = rows, [ray.put(each) for each in rows]
+            sent.append(_size(rows))
+            yield task.remote(shared, one.index, *(whole if rows is data else stored), own)
+
+    def searches() -> Iterator[Any]:
+        search = ray.put(search_between(todo, results, data[1]))
+        edges = np.unique(np.linspace(0, data[0].shape[0], n_queued + 1).astype(int))
+        for first, last in pairwise(edges.tolist()):
+            yield search_task.remote(search, data[0][first:last], first)
+
+    with progress_bar("training parts", enabled=verbose) as progress:
+
+        def take(result: PartResult) -> None:
+            results.append(result)
+            if progress is not None:
+                progress(min(sum(todo.shares[one.index] for one in results), 1.0))
+
+        for wave, parts in groupby(todo.parts, key=lambda part: part.wave):
+            blocks: list[Found] = []
+            if wave:
+                _run(ray, searches(), n_queued, blocks.append)
+            found = join_found(blocks) if wave else {}
+            _run(ray, trainings(parts, found), n_queued, take)
+    logger.info(shipped(sent, _size(data)))
     return results
+
+
+def _run(ray: Any, tasks: Iterable[Any], n_queued: int, take: Callable[[Any], object]) -> None:
+    """Run tasks, at most so many at a time, and take their results; cancel them at a failure."""
+    pending: list[Any] = []
+
+    def wait() -> None:
+        nonlocal pending
+        ready, pending = ray.wait(pending)
+        for one in ray.get(ready):  # raises the exception of the task
+            take(one)
+
+    try:
+        for one in tasks:
+            pending.append(one)
+            if len(pending) >= n_queued:
+                wait()
+        while pending:
+            wait()
+    finally:
+        for one in pending:  # only after a failure or an interruption
+            ray.cancel(one, force=True)
+
+
+def _size(matrices: tuple[Csr, Csr]) -> tuple[int, int]:
+    """Return the rows and bytes of points and labels."""
+    arrays = [one for x in matrices for one in (x.data, x.indices, x.indptr)]
+    return matrices[0].shape[0], sum(one.nbytes for one in arrays)
+
+
+def shipped(parts: Sequence[tuple[int, int]], whole: tuple[int, int]) -> str:
+    """Return in words the rows and bytes that parts got, beside those of all rows for each.
+
+    Examples
+    --------
+    >>> from defrag.distributed._ray import shipped
+    >>> shipped([(900, 2_000_000), (10, 20_000)], (1000, 2_200_000))
+    '2 parts got 910 rows (2.0 MB), at most 900 rows (2.0 MB); with all rows each: 2,000 rows ...'
+    """
+    total, n = np.sum(parts, axis=0).tolist(), len(parts)
+    sizes = total, max(parts), [n * one for one in whole], whole
+    all_, most, every, one = (f"{rows:,} rows ({size / 1e6:,.1f} MB)" for rows, size in sizes)
+    return f"{n} parts got {all_}, at most {most}; with all rows each: {every}, {one}"
 
 
 @contextmanager
@@ -205,21 +277,11 @@ def predict_ray(
         n_cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
         task = ray.remote(num_cpus=1, max_retries=_BLOCK_RETRIES)(_predict_block)
         shared = ray.put(work)
-        pending: list[Any] = []
-        try:
-            for part, first, block in parts.missing(blocks):
-                if len(pending) == _BLOCKS_PER_CPU * n_cpus:
-                    ready, pending = ray.wait(pending)
-                    ray.get(ready)  # raises the exception of the task
-                pending.append(
-                    task.remote((path, *parts.identity), block, first, shared, os.fspath(part))
-                )
-            while pending:
-                ready, pending = ray.wait(pending)
-                ray.get(ready)
-        finally:
-            for one in pending:  # only after a failure or an interruption
-                ray.cancel(one, force=True)
+        tasks = (
+            task.remote((path, *parts.identity), block, first, shared, os.fspath(part))
+            for part, first, block in parts.missing(blocks)
+        )
+        _run(ray, tasks, _BLOCKS_PER_CPU * n_cpus, lambda _: None)
     return parts.n_points
 
 
