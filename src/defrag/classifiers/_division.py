@@ -33,13 +33,15 @@ _CSR_ARRAYS = ("data", "indices", "indptr")
 
 
 def packed(value: Any, prefix: str = "") -> Arrays:
-    """Return dataclasses, dicts and sparse matrices as arrays with names such as ``3/order``."""
+    """Return dataclasses, dicts, tuples and matrices as arrays with names such as ``3/order``."""
     if isinstance(value, np.ndarray):
         return {prefix: value}
     inner = value
     if isinstance(value, sparse.csr_array):
         inner = {name: getattr(value, name) for name in _CSR_ARRAYS}
         inner["shape"] = np.array(value.shape, dtype=np.int64)
+    elif isinstance(value, tuple):
+        inner = dict(enumerate(value))
     elif not isinstance(value, dict):
         inner = {one.name: getattr(value, one.name) for one in fields(value)}
     below = f"{prefix}/" if prefix else ""
@@ -185,6 +187,13 @@ class Units(ABC):
     def kept_result(self) -> Coding:
         """How a result is kept in a scratch folder."""
         return Coding(packed, lambda arrays: unpacked(arrays, self.result_kind))
+
+    @property
+    def kept_found(self) -> Coding:
+        """How what was found is kept in a scratch folder."""
+        return Coding(packed, lambda arrays: {
+            str(number): (lists[0], lists[1]) for number, lists in unpacked(arrays).items()
+        })  # fmt: skip
 
     def meet(self, data: Any, outline: Any, pieces: Sequence[Piece]) -> Found:  # noqa: ARG002 - most need nothing
         """Compute what the units of a wave share; the pieces have all units of waves before it."""

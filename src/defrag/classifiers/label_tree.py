@@ -34,7 +34,7 @@ from defrag._native import (
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag._scikit import clone
-from defrag._scratch import Coding, keeps, kept, scratch, storage
+from defrag._scratch import keeps, kept, scratch, storage
 from defrag.classifiers._blocks import (
     blocks_of_nodes,
     join_blocks,
@@ -43,17 +43,7 @@ from defrag.classifiers._blocks import (
     node_blocks,
     node_costs,
 )
-from defrag.classifiers._division import (
-    Divisible,
-    Division,
-    Found,
-    Piece,
-    Search,
-    Units,
-    Work,
-    packed,
-    unpacked,
-)
+from defrag.classifiers._division import Divisible, Division, Found, Piece, Search, Units, Work
 from defrag.classifiers._following import Shapes, follow_tree
 from defrag.classifiers._subtrees import Lists, Subtrees, TreeData, some_of
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
@@ -608,17 +598,9 @@ class TreeUnits(Units):
         wave = int(len(pieces) > 0)
         found: Found = {}
         if wave:
+            work = Work(0, outline, 0, 0, pieces)
             found = kept(
-                "reached leaves",
-                lambda: self.search(data.Y, Work(0, outline, 0, 0, pieces))(data.X),
-                Coding(
-                    lambda found: packed(
-                        {n: {"begin": one[0], "points": one[1]} for n, one in found.items()}
-                    ),
-                    lambda arrays: {
-                        str(n): (one["begin"], one["points"]) for n, one in unpacked(arrays).items()
-                    },
-                ),
+                "reached leaves", lambda: self.search(data.Y, work)(data.X), self.kept_found
             )
         for number, tree in outline.items():
             if keeps() and len(tree.begin) > 1:
