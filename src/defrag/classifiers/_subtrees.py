@@ -99,8 +99,9 @@ def some_of(lists: Lists, chosen: NDArray[Any]) -> Lists:
 
 
 def join_lists(blocks: Sequence[Lists]) -> Lists:
-    """Return lists with the points of those of all blocks, in ascending order."""
+    """Return the lists of all points, given those of blocks of consecutive points."""
+    blocks = sorted(blocks, key=lambda lists: int(lists[1].max(initial=-1)))
     sizes = [np.diff(begin) for begin, _ in blocks]
     owner = np.concatenate([np.repeat(np.arange(len(one)), one) for one in sizes])
     points = np.concatenate([points for _, points in blocks])
-    return offsets_of(np.sum(sizes, axis=0)), points[np.lexsort((points, owner))]
+    return offsets_of(np.sum(sizes, axis=0)), points[np.argsort(owner, kind="stable")]

@@ -534,7 +534,7 @@ class TreeUnits(Units):
 
         The root needs all points, and leaves do if they are to find their negatives themselves.
         """
-        groups: list[Ids] = []
+        needed = np.zeros(positives.shape[1], dtype=np.bool_)
         found: dict[str, Lists] = {}
         for number, blocks in self._blocks(work.outline, work.first, work.last):
             tree, nodes, name = work.outline[number // 2], blocks[:, 0], str(number // 2)
@@ -542,10 +542,10 @@ class TreeUnits(Units):
                 return None, work.found
             if number % 2:
                 found[name] = some_of(work.found[name], nodes)
-                groups.append(found[name][1])
+                needed[found[name][1]] = True
             labels = [tree.order[tree.begin[node] : tree.end[node]] for node in nodes]
-            groups.append(positives[np.concatenate(labels)].indices)
-        return np.unique(np.concatenate(groups)), found
+            needed[positives[np.concatenate(labels)].indices] = True
+        return np.flatnonzero(needed).astype(np.int32), found
 
     def _solve(
         self,
@@ -602,9 +602,10 @@ class TreeUnits(Units):
             found = kept(
                 "reached leaves", lambda: self.search(data.Y, work)(data.X), self.kept_found
             )
+        folder = scratch() if keeps() else None
         for number, tree in outline.items():
-            if keeps() and len(tree.begin) > 1:
-                rows = Subtrees(scratch(), data, tree, found.get(str(number)))
+            if folder is not None and len(tree.begin) > 1:
+                rows = Subtrees(folder, data, tree, found.get(str(number)))
                 self._subtrees[2 * number + wave] = rows
         return found
 

@@ -374,7 +374,7 @@ def train(job: Job, X: Csr, Y: Csr, work: Work) -> Arrays:
 
 def needs(job: Job, positives: Csr, work: Work) -> tuple[Ids | None, Found]:
     """Return the points that units need, None for all, and what was found for them."""
-    groups: list[Ids] = []
+    needed = np.zeros(positives.shape[1], dtype=np.bool_)
     found: dict[str, Lists] = {}
     for name, _, member, own in job.members(work):
         if isinstance(member, _Indivisible):
@@ -382,9 +382,9 @@ def needs(job: Job, positives: Csr, work: Work) -> tuple[Ids | None, Found]:
         points, lists = member.units.needs(positives, member.unpacked(own))
         if points is None:
             return None, work.found
-        groups.append(points)
+        needed[points] = True
         found |= _prefixed(name, lists)
-    return np.unique(np.concatenate(groups)), found
+    return np.flatnonzero(needed).astype(np.int32), found
 
 
 def search(job: Job, Y: Csr, work: Work) -> Search:

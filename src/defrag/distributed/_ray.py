@@ -183,8 +183,8 @@ def shipped(parts: Sequence[tuple[int, int]], whole: tuple[int, int]) -> str:
     """
     total, n = np.sum(parts, axis=0).tolist(), len(parts)
     sizes = total, max(parts), [n * one for one in whole], whole
-    all_, most, every, one = (f"{rows:,} rows ({size / 1e6:,.1f} MB)" for rows, size in sizes)
-    return f"{n} parts got {all_}, at most {most}; with all rows each: {every}, {one}"
+    got, most, every, one = (f"{rows:,} rows ({size / 1e6:,.1f} MB)" for rows, size in sizes)
+    return f"{n} parts got {got}, at most {most}; with all rows each: {every}, {one}"
 
 
 @contextmanager
