@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from defrag._native import LabelTreeArrays
@@ -89,7 +87,7 @@ class Subtrees:
         return near, negatives[0] if negatives else None
 
 
-def some_of(lists: Lists, chosen: NDArray[Any]) -> Lists:
+def some_of(lists: tuple[Ids | Offsets, Ids], chosen: Ids | Offsets) -> Lists:
     """Return lists of which those that are not chosen are empty."""
     begin, points = lists
     sizes = np.zeros(len(begin) - 1, dtype=np.int64)
