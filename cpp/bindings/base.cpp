@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <limits>
+
 #include <nanobind/stl/string.h>
 
 #include "bindings/csr_caster.hpp"
@@ -115,7 +117,8 @@ void bind_join_columns(nb::module_& m) {
 
 void bind_storage(nb::module_& m) {
     nb::class_<FileStorage>(m, "FileStorage")
-        .def(nb::init<std::string, std::int64_t>(), "folder"_a, "least_bytes"_a)
+        .def(nb::init<std::string, std::int64_t, std::int64_t>(), "folder"_a, "least_bytes"_a,
+             "budget"_a = std::numeric_limits<std::int64_t>::max())
         .def("give_back", &FileStorage::give_back);
 }
 

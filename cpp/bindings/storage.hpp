@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -23,8 +24,10 @@ namespace defrag {
 /// the process when a page is written.
 class FileStorage : public Storage {
  public:
-    FileStorage(std::string folder, std::int64_t least_bytes)
-        : folder_(std::move(folder)), least_bytes_(static_cast<std::size_t>(least_bytes)) {}
+    FileStorage(std::string folder, std::int64_t least_bytes, std::int64_t budget)
+        : folder_(std::move(folder)),
+          least_bytes_(static_cast<std::size_t>(least_bytes)),
+          budget_(budget) {}
 
     void* allocate(std::size_t n_bytes) override {
 #if defined(__unix__) || defined(__APPLE__)
@@ -41,10 +44,12 @@ class FileStorage : public Storage {
 #endif
         void* data = MAP_FAILED;
         if (made) data = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        close(file);
-        if (data == MAP_FAILED) throw std::runtime_error("no room for a file in " + folder_);
+        if (data == MAP_FAILED) {
+            close(file);
+            throw std::runtime_error("no room for a file in " + folder_);
+        }
         const std::lock_guard<std::mutex> lock(mutex_);
-        live_.emplace(data, n_bytes);
+        live_.emplace(data, Buffer{n_bytes, file});
         return data;
 #else
         static_cast<void>(n_bytes);
@@ -55,6 +60,7 @@ class FileStorage : public Storage {
     void release(void* data, std::size_t n_bytes) noexcept override {
 #if defined(__unix__) || defined(__APPLE__)
         const std::lock_guard<std::mutex> lock(mutex_);
+        close(live_.at(data).file);
         live_.erase(data);
         munmap(data, n_bytes);
 #endif
@@ -64,10 +70,7 @@ class FileStorage : public Storage {
 #if defined(__linux__)
         // One call instead of a fault per page. Systems that do not know it read pages when needed.
         constexpr int kPopulate = 22;  // MADV_POPULATE_READ, Linux 5.14
-        const auto begin = reinterpret_cast<std::uintptr_t>(data);
-        const std::uintptr_t first = begin / kPage * kPage;
-        void* page = reinterpret_cast<void*>(first);  // NOLINT(performance-no-int-to-ptr)
-        const std::size_t size = n_bytes + (begin - first);
+        const auto [page, size] = pages_of(data, n_bytes);
         static_cast<void>(madvise(page, size, now ? kPopulate : MADV_WILLNEED));
 #else
         static_cast<void>(data);
@@ -76,21 +79,48 @@ class FileStorage : public Storage {
 #endif
     }
 
+    void drop(const void* data, std::size_t n_bytes) noexcept override {
+#if defined(__linux__)
+        const auto [page, size] = pages_of(data, n_bytes);
+        madvise(page, size, MADV_DONTNEED);
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto& [begin, buffer] = *std::prev(live_.upper_bound(page));
+        const auto place = static_cast<char*>(page) - static_cast<char*>(begin);
+        posix_fadvise(buffer.file, place, static_cast<off_t>(size), POSIX_FADV_DONTNEED);
+#else
+        static_cast<void>(data);
+        static_cast<void>(n_bytes);
+#endif
+    }
+
+    std::int64_t budget() const noexcept override { return budget_; }
+
     /// Lets the system have the pages of all buffers, which it reads again when they are needed.
     void give_back() {
 #if defined(__unix__) || defined(__APPLE__)
         const std::lock_guard<std::mutex> lock(mutex_);
-        for (const auto& [data, n_bytes] : live_) madvise(data, n_bytes, MADV_DONTNEED);
+        for (const auto& [data, buffer] : live_) madvise(data, buffer.n_bytes, MADV_DONTNEED);
 #endif
     }
 
  private:
-    static constexpr std::uintptr_t kPage = 4096;
+    struct Buffer {
+        std::size_t n_bytes;
+        int file;
+    };
+
+    /// Returns the pages that hold some memory.
+    static std::pair<void*, std::size_t> pages_of(const void* data, std::size_t n_bytes) {
+        constexpr std::uintptr_t kPage = 4096;
+        const std::uintptr_t within = reinterpret_cast<std::uintptr_t>(data) % kPage;
+        return {static_cast<char*>(const_cast<void*>(data)) - within, n_bytes + within};
+    }
 
     std::string folder_;
     std::size_t least_bytes_;
+    std::int64_t budget_;
     std::mutex mutex_;
-    std::map<void*, std::size_t> live_;
+    std::map<void*, Buffer> live_;
 };
 
 }  // namespace defrag

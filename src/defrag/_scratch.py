@@ -44,7 +44,7 @@ ROWS_AT_A_TIME = 1 << 16
 _LEAST_BYTES = 1 << 24
 RUN = "run.record"
 # Pages are given back when so much of the bound is in use; looked at so often.
-_FULL, _WATCH_SECONDS = 0.8, 0.05
+_FULL, _WATCH_SECONDS = 0.9, 0.05
 
 _current: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
 
@@ -69,7 +69,9 @@ class Scratch:
         self.busy = False  # what is made inside a block is made again if it is lost
         # Buffers in memory are faster: the system has larger pages for them.
         least = _LEAST_BYTES if memory is None else max(_LEAST_BYTES, memory // 4)
-        self.storage = _native.FileStorage(str(folder), least)
+        self.storage = _native.FileStorage(
+            str(folder), least, 1 << 62 if memory is None else memory // 2
+        )
 
     def __enter__(self) -> Self:
         run = self.folder / RUN

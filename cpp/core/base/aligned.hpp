@@ -25,6 +25,10 @@ class Storage {
     virtual void release(void* data, std::size_t n_bytes) noexcept = 0;
     /// A hint that some of this memory is needed soon, or all of it now.
     virtual void fetch(const void* data, std::size_t n_bytes, bool now) noexcept = 0;
+    /// A hint that some of this memory is not needed for a while.
+    virtual void drop(const void* data, std::size_t n_bytes) noexcept = 0;
+    /// The bytes that need not be dropped. What is used in turn would otherwise displace itself.
+    virtual std::int64_t budget() const noexcept = 0;
 };
 
 /// Uninitialised, cache-line aligned memory that only grows, so that a workspace used for thousands
@@ -85,6 +89,14 @@ class AlignedBuffer {
     void fetch(std::int64_t begin, std::int64_t end, bool now) const {
         if (stored_ == 0) return;
         storage_->fetch(data_ + begin, static_cast<std::size_t>(end - begin) * sizeof(T), now);
+    }
+
+    /// Tells the storage that the items [begin, end) are not needed for a while, unless the items
+    /// before `end` and `others`, in bytes, are within its budget.
+    void drop(std::int64_t begin, std::int64_t end, std::int64_t others) const {
+        constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+        if (stored_ == 0 || end * kSize + others <= storage_->budget()) return;
+        storage_->drop(data_ + begin, static_cast<std::size_t>(end - begin) * sizeof(T));
     }
 
  private:

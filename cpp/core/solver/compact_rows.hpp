@@ -109,6 +109,10 @@ class CompactRows {
     void fetch(std::int64_t run, bool now) const {
         entries_.fetch(starts_[runs_[run]], starts_[runs_[run + 1]], now);
     }
+    /// Tells it that a run is not needed until the next pass; `others` are the bytes used besides.
+    void drop(std::int64_t run, std::int64_t others) const {
+        entries_.drop(starts_[runs_[run]], starts_[runs_[run + 1]], others);
+    }
     /// Row r is entries [starts[r], starts[r + 1]).
     const std::int64_t* starts() const { return starts_.data(); }
     /// Squared norm of every row, including the bias.

@@ -85,6 +85,7 @@ void BlockSolver::fetch(const Run& run, bool now) const {
 void BlockSolver::visit_rows(const Context& context, RunPass run_pass, Pass& pass, Stream& stream) {
     float highest[kLanes] = {};
     float lowest[kLanes] = {};
+    const std::int64_t n_dual_bytes = rows_->n_rows() * kLanes * std::int64_t{sizeof(float)};
     shuffle(stream, runs_.data(), runs_.size());
     for (std::int64_t i = 0; i < runs_.size(); ++i) {
         context.check();
@@ -95,6 +96,7 @@ void BlockSolver::visit_rows(const Context& context, RunPass run_pass, Pass& pas
         pass.n_rows = listed.size();
         shuffle(stream, pass.rows, pass.n_rows);
         listed.end = listed.begin + run_pass(pass);
+        if (runs_.size() > 1) rows_->drop(runs_[i].id, n_dual_bytes);
         for (std::int64_t lane = 0; lane < kLanes; ++lane) {
             highest[lane] = std::max(highest[lane], pass.highest[lane]);
             lowest[lane] = std::min(lowest[lane], pass.lowest[lane]);
