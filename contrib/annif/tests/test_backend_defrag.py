@@ -1,6 +1,7 @@
 """Unit tests for the defrag backend in Annif"""
 
 import multiprocessing
+import sys
 
 import pytest
 
@@ -27,6 +28,18 @@ def get_defrag(project, **params):
 
 def suggest(defrag, text=TEXT):
     return list(defrag.suggest([annif.corpus.Document(text=text)])[0])
+
+
+def test_get_backend_defrag_not_installed(monkeypatch):
+    monkeypatch.delattr(annif.backend, "defrag")
+    monkeypatch.setitem(sys.modules, "annif.backend.defrag", None)
+    with pytest.raises(ValueError, match="defrag not available"):
+        annif.backend.get_backend("defrag")
+
+
+def test_defrag_default_params(project):
+    expected_default_params = {"limit": 100, "names": True, "answers": False}
+    assert get_defrag(project).params == expected_default_params
 
 
 def test_defrag_train_wrong(project, document_corpus, empty_corpus):
@@ -64,7 +77,7 @@ def test_defrag_excluded_subject(project, monkeypatch):
     rest = SubjectIndexFilter(project.subjects, exclude={ARCHAEOLOGY})
     archaeology = project.subjects.by_uri(ARCHAEOLOGY)
     monkeypatch.setattr(project, "subjects", rest)
-    hits = suggest(get_defrag(project, limit=8))
+    hits = suggest(get_defrag(project, limit=8, analyzer="snowball(finnish)"))
     assert hits and archaeology not in [hit.subject_id for hit in hits]
 
 
