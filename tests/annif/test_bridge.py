@@ -56,7 +56,7 @@ def test_names_are_those_of_the_vocabulary_and_of_the_analyzer(tmp_path):
     assert list(names) == ["cold", "col", "heat", "hea", "pump hea", "pumps for heat"]
     assert found.name("u:heat", "en") == "heat"
     assert list(bridge.thesaurus_of(subjects).names) == ["cold", "heat"]
-    path.write_text("<u:heat> nonsense", "utf-8")
+    path.write_text("<u:heat> altLabel", "utf-8")
     with pytest.raises(FormatError, match=r"subjects\.ttl"):
         bridge.thesaurus_of(subjects, path)
 

@@ -61,7 +61,8 @@ def thesaurus_of(
         for _, one in subjects
     }  # fmt: skip
     more: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    if skos is not None:
+    # Annif writes the file for any vocabulary: reading it takes a second for 40,000 names.
+    if skos is not None and re.search(rb"(alt|hidden)Label", Path(skos).read_bytes()):
         for uri, what, name, code in Thesaurus.read(skos).statements():
             if what == "alternative" and uri in records:
                 more[uri][code].append(name)

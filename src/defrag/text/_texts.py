@@ -358,3 +358,12 @@ def append_columns(X: Csr, block: Any) -> Csr:
     result = sparse.csr_array(joined)
     result.has_canonical_format = True
     return result
+
+
+def first_rows(X: Csr, n: int) -> Csr:
+    """Return the first rows of a matrix, without a copy of their values."""
+    ends = X.indptr[: n + 1]
+    parts = X.data[: ends[-1]], X.indices[: ends[-1]], ends
+    result = sparse.csr_array(parts, shape=(n, X.shape[1]), copy=False)
+    result.has_canonical_format = True
+    return result

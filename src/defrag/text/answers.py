@@ -49,6 +49,7 @@ _TRAINED, _MOST_TRAINED = 0.5, 200_000
 _QUICK_HELD_OUT, _QUICK_TRAINED = 0.1, 0.25
 _LEAST_POSITIVES = 20  # of a label with a cut of its own
 _NEVER = LARGEST
+_AT_A_TIME = 50_000  # ranked labels, whose numbers take some megabytes
 _CALIBRATION_STREAM = 1
 
 
@@ -138,6 +139,10 @@ class Answers:
 
     def log_odds(self, labels: Ids, scores: Floats) -> Numbers:
         """Return the log-odds of ranked labels, best first in each row."""
+        n = max(1, _AT_A_TIME // max(1, scores.shape[1]))
+        if len(scores) > n:
+            starts = range(0, len(scores), n)
+            return np.vstack([self.log_odds(labels[i : i + n], scores[i : i + n]) for i in starts])
         found = np.full(scores.shape, -np.inf)
         rows, places = np.nonzero(labels >= 0)
         ids = labels[rows, places]

@@ -51,6 +51,7 @@ from defrag.text._texts import (
     check_text_labels,
     check_texts,
     extra_rows,
+    first_rows,
 )
 from defrag.text.answers import (
     N_LISTED,
@@ -352,11 +353,11 @@ class TextClassifier(ClassifierMixin, Estimator):
             n_labels = previous.base_.n_labels_
             found = match_labels(previous.classes_[:n_labels], n_labels, own, Y.shape[1])
             shapes = Shapes(previous.base_, found)
-        plain = points = X, Y, weights
+        points = X, Y, weights
         names = None
         if named is not None and known.classes is not None:
             names = LabelNames(with_names_only(known.classes, named), named)
-            points = self._with_naming(names, blank, checked, plain)
+            X, points = self._with_naming(names, blank, checked, points)
         with self.vectorizer_._at_rest():
             self.base_ = blank._fit_canonical(points[0], points[1], shapes, points[2])
         if shapes is not None:
@@ -364,16 +365,18 @@ class TextClassifier(ClassifierMixin, Estimator):
         self._set_labels(known.classes, known.dense, known.multilabel, names)
         self.answers_, self.answering_ = kept(
             "answers",
-            lambda: self._learn_answers(blank, checked, plain, validation),
+            lambda: self._learn_answers(blank, checked, (X, Y, weights), validation),
             Coding(lambda found: pack_answers(*found), unpack_answers),
         )
         if self.calibration is not None:
-            self.base_.calibration_ = held_out_calibration(self.calibration, blank, plain, seed)
+            self.base_.calibration_ = held_out_calibration(
+                self.calibration, blank, (X, Y, weights), seed
+            )
 
     def _with_naming(
         self, names: LabelNames, blank: Classifier, texts: Sequence[str], points: Points
-    ) -> Points:
-        """Learn what names in the texts mean; return the points to train on."""
+    ) -> tuple[Csr, Points]:
+        """Learn what names in the texts mean; return the rows of texts, the points to train on."""
 
         def rank(some: Points, held: Csr) -> tuple[Ids, Floats]:
             base: Classifier = clone(blank)._fit_canonical(some[0], some[1], None, some[2])
@@ -381,7 +384,7 @@ class TextClassifier(ClassifierMixin, Estimator):
 
         learnt = learn_naming(names, texts, points, rank, self._rows, n_threads=self._threads)
         self.naming_, points = learnt
-        return points
+        return first_rows(points[0], len(texts)), points  # in memory once
 
     def _learn_answers(
         self,

@@ -263,12 +263,13 @@ def learn_naming(
 
     def train_without(held: NDArray[np.bool_]) -> tuple[Ids, Floats, NameEvidence]:
         nonlocal names_help
-        rest = np.flatnonzero(~held)
+        rest, rows = np.flatnonzero(~held), X[held]
         known = Naming.count(names, [texts[i] for i in rest.tolist()], Y[rest], n_threads)
         evidence = NameEvidence(names, known, len(texts) / len(rest))
-        plain = X[rest], Y[rest], None if weights is None else weights[rest]
-        both = plain, with_names(names, plain, rows_of)
-        rankings = [rank(some, X[held]) for some in both]
+        some = X[rest], Y[rest], None if weights is None else weights[rest]
+        rankings = [rank(some, rows)]
+        some = with_names(names, some, rows_of)  # in the place of the rows without names
+        rankings.append(rank(some, rows))
         names_help = is_better(rankings[1][0], rankings[0][0], Y[held])
         return *rankings[names_help], evidence
 

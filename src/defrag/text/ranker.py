@@ -34,7 +34,7 @@ _DEPTH = 5  # of the nDCG by which rankers are compared
 N_BASE_NUMBERS = 8
 """Numbers of a candidate that the classifier ranks."""
 _PRODUCTS = 2  # of the first number of the evidence
-_TEXTS_AT_A_TIME = 1024  # about ten megabytes of numbers
+_TEXTS_AT_A_TIME = 1024  # with N_RANKED labels: about ten megabytes of numbers
 _PENALTY, _MAX_STEPS, _SMALL_STEP = 1.0, 30, 1e-7
 _MAX_LOGIT, _LARGEST_LOGIT = 30.0, 500.0
 
@@ -151,10 +151,10 @@ class Ranker:
 
     def logits(self, found: Candidates) -> Numbers:
         """Return the log-odds of candidates."""
-        weights = self.weights[found.kinds]
-        logits = weights[:, 0].copy()
-        for number, values in enumerate(found.numbers, 1):
-            logits += weights[:, number] * values
+        weights = self.weights.T  # gathered one by one: all of them are as many as the numbers
+        logits: Numbers = weights[0][found.kinds]
+        for own, values in zip(weights[1:], found.numbers, strict=True):
+            logits += own[found.kinds] * values
         np.clip(logits, -_LARGEST_LOGIT, _MAX_LOGIT, out=logits)
         if not self.adds:
             logits[found.kinds >= _NEW] = -np.inf
@@ -201,8 +201,9 @@ def rank_with(
 ) -> tuple[Ids, Floats]:
     """Return the best k labels of texts, of the ranking of a classifier and the evidence."""
     blocks = []
-    for begin in range(0, max(1, len(texts)), _TEXTS_AT_A_TIME):
-        some = slice(begin, begin + _TEXTS_AT_A_TIME)
+    n = max(1, _TEXTS_AT_A_TIME * N_RANKED // max(N_RANKED, labels.shape[1]))
+    for begin in range(0, max(1, len(texts)), n):
+        some = slice(begin, begin + n)
         found = evidence.find(texts[some], n_threads=n_threads)
         candidates = join_candidates(labels[some], scores[some], found)
         blocks.append(ranker.rank(candidates, len(texts[some]), k))
