@@ -26,6 +26,8 @@ from defrag._validation import (
 )
 from defrag.typing import Csr, Ids, LabelsLike
 
+_LABELS_AT_A_TIME = 50_000  # of rankings that are compared with the truth: some megabytes
+
 
 @dataclass(frozen=True)
 class Ranked:
@@ -169,6 +171,10 @@ def has_labels(Y: Csr, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> ND
 
 def hits_of(labels: Ids, Y: Csr) -> NDArray[np.bool_]:
     """Return which labels of a ranking are right; those that pad it are not."""
+    n = max(1, _LABELS_AT_A_TIME // max(1, labels.shape[1]))
+    if len(labels) > n:
+        starts = range(0, len(labels), n)
+        return np.vstack([hits_of(labels[i : i + n], Y[i : i + n]) for i in starts])
     rows, places = np.nonzero(labels >= 0)
     hits = np.zeros(labels.shape, dtype=bool)
     hits[rows, places] = has_labels(Y, rows, labels[rows, places].astype(np.int64))
