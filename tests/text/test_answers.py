@@ -11,6 +11,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from defrag import TextClassifier, Thesaurus, load
 from defrag.distributed import fit_part, join, load_plan, plan, save_plan
 from defrag.exceptions import ModelFormatError
+from defrag.metrics._ranked import hits_of
 from defrag.persistence import describe
 from defrag.text import answers
 from defrag.text._texts import check_text_labels
@@ -88,6 +89,16 @@ def test_log_odds_are_those_of_the_numbers():
     own = Answers(weights, points, 1e9, -1e30, 12, np.array([2, 5], np.int32), np.full(2, -1e9))
     np.testing.assert_array_equal(own.chosen(labels, scores), np.isin(labels, [2, 5]))
     assert Y.shape == (60, 12)
+
+
+def test_rankings_in_blocks_have_the_same_bits(monkeypatch):
+    labels, scores, hits, Y = ranking()
+    made, _ = learn_answers(labels, scores, Y, np.ones(12), aim="micro-f1", least_precision=None)
+    expected = made.log_odds(labels, scores)
+    monkeypatch.setattr(answers, "_AT_A_TIME", 100)
+    monkeypatch.setattr("defrag.metrics._ranked._LABELS_AT_A_TIME", 100)
+    np.testing.assert_array_equal(made.log_odds(labels, scores), expected)
+    np.testing.assert_array_equal(hits_of(labels, Y), hits)
 
 
 def test_labels_with_many_texts_have_cuts_of_their_own():
