@@ -31,7 +31,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(_scratch, "ROWS_AT_A_TIME", 300)
     monkeypatch.setattr(_texts, "ROWS_AT_A_TIME", 300)
     real = _native.FileStorage  # all buffers of kernels lie in files
-    monkeypatch.setattr(_native, "FileStorage", lambda folder, _: real(folder, 1))
+    monkeypatch.setattr(_native, "FileStorage", lambda folder, *_: real(folder, 1, 0))
     monkeypatch.setattr(_scratch, "_WATCH_SECONDS", 0.001)
 
 
@@ -158,7 +158,9 @@ def interrupted(n, how):
     child = os.fork()
     if not child:
         _scratch._replace = replace
-        os._exit(run("train", "docs.jsonl", "b.model", *MEMORY, *TREE).exit_code)
+        threads = str(1 + n % 3)  # the next call may have others
+        flags = (*MEMORY, *TREE, "--n-jobs", threads)
+        os._exit(run("train", "docs.jsonl", "b.model", *flags).exit_code)
     status = os.waitpid(child, 0)[1]
     return os.WIFSIGNALED(status) or os.WEXITSTATUS(status) != 0
 

@@ -228,7 +228,8 @@ def cut_units(
     return found, np.diff(before[found]) / before[-1], waves[found[:-1]]
 
 
-# Pieces of a training that is kept in a scratch folder: what a kill loses is at most one.
+# Pieces of a training that is kept in a scratch folder: what a kill loses is at most one. A piece
+# has work for all threads.
 _PIECES = 40
 
 
@@ -255,7 +256,10 @@ class Divisible(Classifier):
         if weights is not None:
             data = replace(data, weights=weights)
         division = kept("division", lambda: units.divide(data, seed, shapes), units.kept_division)
-        bounds, _, waves = cut_units(division, _PIECES if keeps() else 1)
+        n_pieces = max(1, _PIECES // self._threads) if keeps() else 1
+        # Kept, because it may continue with another number of threads.
+        bounds = kept("pieces", lambda: cut_units(division, n_pieces)[0])
+        waves = division.wave_of_units()[bounds[:-1]]
         pieces: list[Piece] = []
         met: int | None = None
         found: Found = {}

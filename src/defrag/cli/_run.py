@@ -55,7 +55,9 @@ def identity_of(estimator: Any, inputs: dict[str, Any], settings: dict[str, Any]
     """Return what decides about the bytes of a training, for :class:`Scratch`."""
     from defrag import __version__  # noqa: PLC0415 - reads the metadata of the package
 
-    parameters = {name: repr(value) for name, value in estimator.get_params().items()
+    # Those of an estimator inside have names of their own; the number of threads changes nothing.
+    parameters = {name: repr(type(value) if hasattr(value, "get_params") else value)
+                  for name, value in estimator.get_params().items()
                   if not name.endswith(("n_jobs", "verbose"))}  # fmt: skip
     files = {flag: _files_of(path) for flag, path in inputs.items() if path is not None}
     return {
