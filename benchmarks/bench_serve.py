@@ -108,8 +108,8 @@ def put_load(
     clients = [_Client(port) for _ in range(connections)]
     turn = itertools.cycle(range(len(requests)))
 
-    def ask(client: _Client, number: int, *, anew: bool = False) -> None:
-        if anew:
+    def ask(client: _Client, number: int, *, reconnect: bool = False) -> None:
+        if reconnect:
             client.socket.close()
             client.connect()
         client.send(number, requests[number])
@@ -126,13 +126,13 @@ def put_load(
             except ConnectionError:
                 outcome.cut += 1
                 selector.unregister(client.socket)
-                ask(client, client.number, anew=True)
+                ask(client, client.number, reconnect=True)
                 continue
             if found is None:
                 continue
             outcome.note(client, *found, expected[client.number] if expected else None)
             selector.unregister(client.socket)
-            ask(client, next(turn), anew=b"connection: close" in found[0].lower())
+            ask(client, next(turn), reconnect=b"connection: close" in found[0].lower())
     for client in clients:
         client.socket.close()
     return outcome

@@ -54,13 +54,20 @@ class Scratch:
 
     - ``folder``: is made if it does not exist; its files must not be changed by others.
     - ``identity``: what the training depends on; files of another one are removed.
-    - ``memory`` (optional): pages of the files are given back when the process has more bytes. If
-      it has more that is in no file, the next block is refused with MemoryError.
+    - ``memory`` (optional): pages of the files are given back when the process has more bytes.
+    - ``strict``: whether the next block is refused with MemoryError if more is in no file.
     """
 
-    def __init__(self, folder: Path, identity: dict[str, Any], memory: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        identity: dict[str, Any],
+        memory: int | None = None,
+        *,
+        strict: bool = False,
+    ) -> None:
         self.folder = folder
-        self._memory, self._largest = memory, 0
+        self._memory, self._strict, self._largest = memory, strict, 0
         self._maps: list[weakref.ref[mmap.mmap]] = []
         self._ended = threading.Event()
         self._identity = json.dumps(identity, sort_keys=True)
@@ -69,9 +76,7 @@ class Scratch:
         self.busy = False  # what is made inside a block is made again if it is lost
         # Buffers in memory are faster: the system has larger pages for them.
         least = _LEAST_BYTES if memory is None else max(_LEAST_BYTES, memory // 4)
-        self.storage = _native.FileStorage(
-            str(folder), least, 1 << 62 if memory is None else memory // 2
-        )
+        self.storage = _native.FileStorage(str(folder), least, (memory or 1 << 62) // 2)
 
     def __enter__(self) -> Self:
         run = self.folder / RUN
@@ -162,7 +167,7 @@ class Scratch:
         return self._mapped(stem, known["arrays"])
 
     def _check_memory(self) -> None:
-        if self._memory is not None and self._largest > self._memory:
+        if self._strict and self._memory is not None and self._largest > self._memory:
             raise MemoryError(
                 f"{self._memory >> 20:,} MB are too little: {self._largest >> 20:,} MB were needed "
                 "that no file can hold; with more --memory this training continues"
@@ -296,7 +301,7 @@ def kept_groups(
     edges = np.arange(0, X.shape[0] + ROWS_AT_A_TIME, ROWS_AT_A_TIME)
     # Of the points of group g, those at places[g, b] to places[g, b + 1] are in block b.
     places = np.stack(
-        [a + np.searchsorted(points[a:b], edges) for a, b in pairwise(begin.tolist())], axis=0
+        [a + np.searchsorted(points[a:b], edges) for a, b in pairwise(begin.tolist())]
     )
     n_rows = np.diff(places, axis=1).T
 

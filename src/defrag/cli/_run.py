@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import resource
 import shutil
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 _LEAST_MEMORY = 64_000_000
 # Larger corpora are kept in a scratch folder without being asked: in memory, a training takes ten
 # times the size of its texts. Compressed files have several times as many bytes of text.
-_LARGE_CORPUS, _COMPRESSED = 1 << 28, 5
-_LEAST_OF_LARGE = 4 << 30
+_LARGE_CORPUS, _COMPRESSED, _MEMORY_OF_LARGE = 1 << 28, 5, 4 << 30
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -90,15 +88,16 @@ def _is_large(data: PathLike) -> bool:
 
 @contextmanager
 def _in_scratch(
-    folder: Path, identity: dict[str, Any], memory: int | None, *, again: bool
+    folder: Path, identity: dict[str, Any], memory: int | None, *, strict: bool, again: bool
 ) -> Iterator[Scratch]:
     """Keep what is made in a folder; delete it at the end, and after an error of the input.
 
+    - ``strict``: whether the memory is a bound that must be kept.
     - ``again``: whether the same command can continue, which standard input does not let it.
     """
     if not again and (folder / RUN).exists():
         shutil.rmtree(folder)
-    with Scratch(folder, identity, memory) as own:
+    with Scratch(folder, identity, memory, strict=strict) as own:
         if own.continued:
             print_message(f"continuing with {_shown(own.size())} in {escaped(str(folder))}")
         try:
@@ -195,8 +194,7 @@ class LongRun:
         """
         memory = None if self.memory is None else bytes_of(self.memory)
         if memory is None and self.scratch is None and may_keep and _is_large(inputs["DATA"]):
-            installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-            memory = max(_LEAST_OF_LARGE, installed // 2)
+            memory = _MEMORY_OF_LARGE
             print_message(f"many texts: kept in {escaped(model)}.scratch until the end (--memory)")
         with ExitStack() as stack:
             file = None if self.log_json is None else sys.stderr
@@ -209,5 +207,6 @@ class LongRun:
                 folder = Path(self.scratch or f"{model}.scratch")
                 identity = identity_of(estimator, inputs, settings)
                 again = inputs["DATA"] != "-"
-                stack.enter_context(_in_scratch(folder, identity, memory, again=again))
+                rules = {"strict": self.memory is not None, "again": again}
+                stack.enter_context(_in_scratch(folder, identity, memory, **rules))
             yield log
