@@ -1,7 +1,7 @@
 """Label trees: their training, and weights as a model file has them."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -55,14 +55,15 @@ def test_node_is_solved_on_its_own_points(seed, loss, run_entries):
         check_node(weights, node, *node_problem(tree, node, X.toarray(), Y.toarray() > 0), loss)
 
 
+@pytest.mark.sanitize
 def test_runs_have_the_same_bits_in_files_and_for_any_number_of_threads(tmp_path):
     X, Y = random_problem(0)
     tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(0)))
     in_runs = SolverOptions(run_entries=200, settle=3)
     expected = train(X, Y, tree, in_runs)
     assert bits(expected) != bits(train(X, Y, tree, SolverOptions(settle=3)))
-    for n_threads in (1, 3):
-        storage = _native.FileStorage(str(tmp_path), 1)
+    for n_threads, budget in product((1, 3), (0, 1 << 40)):  # of 0: runs are dropped
+        storage = _native.FileStorage(str(tmp_path), 1, budget)
         found = train(X, Y, tree, in_runs, storage=storage, n_threads=n_threads)
         assert bits(found) == bits(expected)
 

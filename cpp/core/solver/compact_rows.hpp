@@ -79,15 +79,11 @@ class CompactRows {
     /// scratch of X.n_cols zeros and is zero again on return. Reads X in the given order and writes
     /// every run in order, so that neither must be in memory.
     void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
-                Vector<std::int32_t>& slots, const RowLayout& layout);
-    void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
-                Vector<std::int32_t>& slots) {
-        assign(X, rows, n_rows, bias, slots, RowLayout());
-    }
+                Vector<std::int32_t>& slots, const RowLayout& layout = {});
 
     /// Gives the loss of every row, after assign(), the weight of its row of X; null: all 1.
-    void weigh(const float* weights, const std::int32_t* rows, const RowLayout& layout);
-    void weigh(const float* weights) { weigh(weights, nullptr, RowLayout()); }
+    void weigh(const float* weights, const std::int32_t* rows = nullptr,
+               const RowLayout& layout = {});
 
     /// Copies rows[0..n_rows) of X, L2-normalised, or all of X if `rows` is null, with all threads.
     /// Features are numbered by frequency.
